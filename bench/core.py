@@ -1,0 +1,193 @@
+"""Core against its floors: import, validation, canonical bytes, tokens, registry, cards.
+
+    uv run python bench/core.py [--quick] [--json]
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+import corpus
+import jsonschema
+import referencing
+from ratios import Row, cpu_seconds, parser, report, times_cheaper
+
+from toolcrib_core import (
+    canonical_json,
+    count_tokens,
+    create_registry,
+    make_card,
+    render_card,
+    serialize_registry,
+    validate_arguments,
+)
+from toolcrib_core.schema.validate import is_valid, iter_violations
+
+
+def import_cost(rounds: int) -> list[Row]:
+    """`import toolcrib_core` against `import pydantic`, CPU of whole processes less that of an empty one."""
+    with tempfile.TemporaryDirectory() as bytecode:
+        # An environment that forbids bytecode would have every import compiled anew; users' imports are not.
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        statements = ("pass", "import pydantic", "import toolcrib_core")
+        for statement in statements:
+            _child_cpu(statement, environment)
+        taken = [[_child_cpu(statement, environment) for statement in statements] for _ in range(rounds)]
+    ratio = statistics.median((ours - empty) / (theirs - empty) for empty, theirs, ours in taken)
+    return [Row(id="P8", what="import toolcrib_core", ours=ratio, unit="x import pydantic", target="<= 2")]
+
+
+def validation(rounds: int) -> list[Row]:
+    """Valid arguments, and all errors of wrong ones, against prebuilt `jsonschema` validators; median over schemas."""
+    cases = _validation_cases()
+    valid = [_valid_ratio(schema, good, oracle, rounds) for schema, good, _, oracle in cases]
+    wrong = [_error_ratio(schema, bad, oracle, rounds) for schema, _, bad, oracle in cases]
+    what = f"validate valid arguments ({len(cases)} schemas)"
+    return [
+        Row(id="P6", what=what, ours=statistics.median(valid), unit="x jsonschema", target=">= 50"),
+        Row(id="P6", what="list every violation", ours=statistics.median(wrong), unit="x jsonschema", target=">= 5"),
+    ]
+
+
+def canonical(rounds: int) -> list[Row]:
+    """Canonical bytes and their SHA-256 against `json.dumps(sort_keys=True)` and the same hash."""
+    values = [row["tool"] for row in corpus.tool_rows()]
+
+    def ours() -> None:
+        for value in values:
+            hashlib.sha256(canonical_json(value)).hexdigest()
+
+    def floor() -> None:
+        for value in values:
+            hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+    size = sum(len(json.dumps(value)) for value in values) // len(values)
+    ratio = times_cheaper(ours, floor, rounds=rounds)
+    what = f"canonical bytes + SHA-256 ({size} byte definitions)"
+    return [Row(id="P7", what=what, ours=ratio, unit="x json.dumps", target=">= 4")]
+
+
+def tokens(rounds: int) -> list[Row]:
+    """Exactness against tiktoken, and what remembering a count saves."""
+    from toolcrib_core.tokens import encoding  # the very Encoding that counts; parsed on first use
+
+    source = random.Random(7)  # noqa: S311 (a reproducible corpus, no secret)
+    words = " ".join(row["tool"].get("description") or "" for row in corpus.tool_rows()).split()
+    texts = [" ".join(source.choices(words, k=source.randint(1, 40))) for _ in range(5000)]
+    wrong = sum(count_tokens(text) != len(encoding().encode_ordinary(text)) for text in texts)
+    text = " ".join(words[:30])
+    count_tokens(text)
+    memo = times_cheaper(lambda: count_tokens(text), lambda: encoding().encode_ordinary(text), rounds=rounds)
+    return [
+        Row(id="P9", what="token counts that differ from tiktoken (5,000 texts)", ours=wrong, unit="", target="== 0"),
+        Row(id="P9", what="a remembered count", ours=memo, unit="x tiktoken", target=">= 100"),
+    ]
+
+
+def registry(rounds: int, sizes: tuple[int, int]) -> list[Row]:
+    """Register, resolve and serialize: cost per definition at the larger size over that at the smaller."""
+    small, large = (corpus.definitions(size) for size in sizes)
+    for definition in (*small, *large):
+        _ = definition.wire_json, definition.digest
+    rows = []
+    for what, work in (("register", _register), ("resolve", _resolve), ("serialize", _serialize)):
+        growth = []
+        for _ in range(rounds):
+            each = [cpu_seconds(work(tools)) / len(tools) for tools in (small, large)]
+            growth.append(each[1] / each[0])
+        unit = f"x of {sizes[0]:,}"
+        what_for = f"{what} at {sizes[1]:,} definitions, per definition"
+        note = f"{each[1] * 1e6:.2f} us of CPU per definition in the last round"
+        rows.append(Row(id="P10", what=what_for, ours=statistics.median(growth), unit=unit, target="<= 2", note=note))
+    return rows
+
+
+def cards(rounds: int) -> list[Row]:
+    """Making and rendering one card against counting the tokens of its line once."""
+    tools = corpus.definitions(60)
+    lines = [render_card(make_card(tool)) for tool in tools]
+    count = iter(range(10**9))
+    ratio = 1 / times_cheaper(
+        lambda: [render_card(make_card(tool)) for tool in tools],
+        # A fresh suffix, or the count would be remembered.
+        lambda: [count_tokens(f"{line}{next(count)}") for line in lines],
+        rounds=rounds,
+    )
+    return [Row(id="-", what="make and render a card (counts remembered)", ours=ratio, unit="x one token count")]
+
+
+def _valid_ratio(schema: Any, good: Any, oracle: Any, rounds: int) -> float:
+    validate_arguments(schema, good)
+    return times_cheaper(lambda: is_valid(schema, good), lambda: oracle.is_valid(good), rounds=rounds)
+
+
+def _error_ratio(schema: Any, bad: Any, oracle: Any, rounds: int) -> float:
+    return times_cheaper(
+        lambda: list(iter_violations(schema, bad)), lambda: list(oracle.iter_errors(bad)), rounds=rounds
+    )
+
+
+def _validation_cases() -> list[tuple[Any, Any, Any, Any]]:
+    cases = []
+    for definition in corpus.definitions(60):
+        plain = json.loads(definition.wire_json)["inputSchema"]
+        oracle = jsonschema.Draft202012Validator(plain, registry=referencing.Registry())
+        good = corpus.valid_arguments(plain)
+        bad = {name: [{}] for name in plain.get("properties", {})}
+        if good and oracle.is_valid(good) and not oracle.is_valid(bad):
+            cases.append((definition, good, bad, oracle))
+    return cases[:20]
+
+
+def _register(tools: list[Any]) -> Callable[[], object]:
+    fresh = create_registry()
+    return lambda: [fresh.register(tool) for tool in tools]
+
+
+def _resolve(tools: list[Any]) -> Callable[[], object]:
+    filled = create_registry(tools)
+    names = [f"{tool.namespace}:{tool.name}" for tool in tools]
+    return lambda: [filled.resolve(name) for name in names]
+
+
+def _serialize(tools: list[Any]) -> Callable[[], object]:
+    filled = create_registry(tools)
+    return lambda: serialize_registry(filled)
+
+
+def _child_cpu(statement: str, environment: dict[str, str]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", statement], check=True, env=environment)  # noqa: S603 (our own words)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def main() -> None:
+    """Run every part and print it."""
+    options = parser((__doc__ or "").splitlines()[0]).parse_args()
+    rounds = 3 if options.quick else 7
+    sizes = (1_000, 3_000) if options.quick else (1_000, 10_000)
+    rows = [
+        *import_cost(rounds),
+        *validation(rounds),
+        *canonical(rounds),
+        *tokens(rounds),
+        *registry(rounds, sizes),
+        *cards(rounds),
+    ]
+    report("core", rows, as_json=options.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""A first look at toolcrib: define tools, name them, show them to a model, resolve and check a call.
+
+    scripts/demo
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from toolcrib_core import (
+    RegistryWarning,
+    ToolDefinition,
+    ToolError,
+    ToolRisk,
+    create_registry,
+    count_tokens,
+    define_tool,
+    make_card,
+    render_card,
+    serialize_tool_definition,
+    validate_arguments,
+)
+
+
+def forecast(city: str, days: Annotated[int, Field(ge=1, le=14)] = 3) -> dict[str, float]:
+    """The weather of the next days.
+
+    Args:
+        city: Where, as in `Oslo` or `Oslo, Norway`.
+        days: How many days to look ahead.
+    """
+    raise NotImplementedError("a definition never runs anything; running tools is the runtime's job")
+
+
+@dataclass
+class CreateIssue:
+    """Open an issue in a repository."""
+
+    repository: str
+    title: str
+    body: str = ""
+
+
+SEARCH_SCHEMA = {
+    "type": "object",
+    "properties": {"query": {"type": "string", "description": "What to look for"}, "limit": {"type": "integer"}},
+    "required": ["query"],
+    "additionalProperties": False,
+}
+
+
+def main() -> None:
+    """Print each step and what it shows."""
+    tools = [
+        define_tool(forecast, namespace="weather", version="1.0.0", lifecycle={"deprecated": True, "replaced_by": "weather:forecast@2.0.0"}),
+        define_tool(forecast, namespace="weather", version="2.0.0", risk=ToolRisk(effects="read")),
+        define_tool(CreateIssue, namespace="github", risk=ToolRisk(effects="write")),
+        ToolDefinition(namespace="web", name="search", description="Search the web.", input_schema=SEARCH_SCHEMA),
+    ]
+    registry = create_registry(tools, aliases={"weather:outlook": "weather:forecast"})
+
+    heading("Four definitions: from functions, a dataclass and a JSON Schema")
+    for tool in registry.list():
+        print(f"  {tool.id}")
+
+    heading("What a model is shown: cards, with their exact price in tokens")
+    for tool in registry.list():
+        card = render_card(make_card(tool))
+        whole = count_tokens(json.dumps(serialize_tool_definition(tool)["inputSchema"]) + tool.description)
+        print(f"  {count_tokens(card):3} tokens (schema and description: {whole:3})  {card}")
+
+    heading("Resolving: aliases, the highest version, and a warning where one is due")
+    print(f"  weather:outlook        -> {registry.resolve('weather:outlook').id}")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", RegistryWarning)
+        print(f"  weather:forecast@1.0.0 -> {registry.resolve('weather:forecast@1.0.0').id}")
+    print(f"  warning: {caught[0].message}")
+
+    heading("Errors are written for the model that reads them")
+    for name, arguments in (("weather:forecast", {"citty": "Oslo", "days": 40}), ("weather:forcast", {})):
+        try:
+            validate_arguments(registry.resolve(name), arguments)
+        except ToolError as error:
+            print(f"  {error.code}: {error}")
+
+    heading("Provider-neutral JSON, the same bytes on every machine")
+    print(f"  {json.dumps(serialize_tool_definition(registry.resolve('github:create_issue')))}")
+
+
+def heading(text: str) -> None:
+    """Print a heading."""
+    print(f"\n{text}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""JSON Schema: canonical form, checking, dialects, validation."""

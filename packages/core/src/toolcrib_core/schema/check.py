@@ -1,0 +1,172 @@
+"""Whether a JSON Schema may be used: valid in its dialect, closed in itself, and bounded in what it costs to apply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from itertools import islice
+from typing import Any, Final
+
+import jsonschema_rs
+
+from toolcrib_core.errors import InvalidSchema, SchemaTooComplex
+from toolcrib_core.schema.cost import applications_by_depth
+from toolcrib_core.schema.dialect import Dialect, dialect_of, upgrade_dialect
+from toolcrib_core.schema.limits import SCHEMA_LIMITS, find_limit_fault
+from toolcrib_core.schema.messages import Violation, describe
+from toolcrib_core.schema.pointers import pointer_from
+from toolcrib_core.schema.refs import REFERENCES, SchemaIndex, SchemaNode
+from toolcrib_core.schema.wording import listed, quoted
+
+MAX_PATTERN_LENGTH: Final = 4096
+PATTERN_OPTIONS: Final = jsonschema_rs.RegexOptions(size_limit=10 * 1024 * 1024, dfa_size_limit=10 * 1024 * 1024)
+"""The engine that matches in linear time; it has no look-around and no backreferences."""
+
+_MAX_VIOLATIONS = 100
+
+
+def check_schema(schema: Mapping[str, object]) -> None:
+    """Refuse a schema that is invalid, refers outside itself, or is too costly to apply. Nothing is ever fetched.
+
+    Raises:
+        InvalidSchema: `details["violations"]` lists every place, with its JSON pointer.
+        SchemaTooComplex: The schema is over a bound on depth, size or branching.
+    """
+    plain: dict[str, Any] = schema if isinstance(schema, dict) else dict(schema)
+    _check_limits(plain)
+    dialect = _known_dialect(plain)
+    _check_form(plain, dialect)
+    inspect_schema(upgrade_dialect(plain))
+
+
+def inspect_schema(schema: dict[str, Any]) -> tuple[int, ...]:
+    """Check the references, patterns and branching of a valid 2020-12 schema; the answer is `applications_by_depth`.
+
+    Raises:
+        InvalidSchema: A reference or pattern cannot be used.
+        SchemaTooComplex: Too many schemas apply to one value.
+    """
+    try:
+        index = SchemaIndex(schema)
+    except ValueError:
+        raise _invalid([Violation(pointer="", keyword="$id", message="A `$id` is not a URI reference.")]) from None
+    violations = list(islice(_node_violations(index), _MAX_VIOLATIONS))
+    if violations:
+        raise _invalid(violations)
+    return applications_by_depth(index)
+
+
+def _check_limits(schema: dict[str, Any]) -> None:
+    fault = find_limit_fault(schema, SCHEMA_LIMITS)
+    if fault is None:
+        return
+    violation = Violation(pointer=fault.pointer, keyword="", message=f"{fault.reason[:1].upper()}{fault.reason[1:]}.")
+    if not fault.over_limit:
+        raise _invalid([violation])
+    raise SchemaTooComplex(
+        f"The schema is too large: at {quoted(fault.pointer or '/')} {fault.reason}.",
+        hint=f"A schema may be nested {SCHEMA_LIMITS.max_depth} deep, with {SCHEMA_LIMITS.max_nodes:,} values "
+        f"and {SCHEMA_LIMITS.max_bytes:,} bytes.",
+        details={"violations": [violation.to_dict()]},
+    )
+
+
+def _known_dialect(schema: dict[str, Any]) -> Dialect:
+    dialect = dialect_of(schema)
+    if dialect is not None:
+        return dialect
+    declared = schema["$schema"]
+    name = quoted(declared) if isinstance(declared, str) else "something that is not text"
+    message = f"`$schema` names {name}, which is not a dialect we know. Known are {listed(Dialect)}."
+    raise _invalid([Violation(pointer="/$schema", keyword="$schema", message=message)])
+
+
+def _check_form(schema: dict[str, Any], dialect: Dialect) -> None:
+    metaschema = _metaschema(dialect)
+    if metaschema.is_valid(schema):
+        return
+    errors = islice(metaschema.iter_errors(schema), _MAX_VIOLATIONS)
+    violations = [describe(error, schema={}, what="schema") for error in errors]
+    raise _invalid(sorted(violations, key=lambda each: (each.pointer, each.schema_pointer, each.message)))
+
+
+@cache
+def _metaschema(dialect: Dialect) -> jsonschema_rs.Validator:
+    # The engine carries the metaschemas; `meta.validate` is not used because it fetches a `$schema` it does not know.
+    validator_class = jsonschema_rs.validator_cls_for({"$schema": dialect.value})
+    return validator_class({"$ref": dialect.value}, offline=True)
+
+
+def _node_violations(index: SchemaIndex) -> Iterator[Violation]:
+    at = 0
+    # Following a reference may add nodes to the index, so its length is asked for each time.
+    while at < len(index.nodes):
+        node = index.nodes[at]
+        yield from _reference_violations(index, node)
+        yield from _pattern_violations(node)
+        yield from _dialect_violations(index, node)
+        at += 1
+
+
+def _reference_violations(index: SchemaIndex, node: SchemaNode) -> Iterator[Violation]:
+    for keyword in REFERENCES:
+        reference = node.schema.get(keyword)
+        if not isinstance(reference, str):
+            continue
+        try:
+            if index.target(node, reference) is not None:
+                continue
+            is_inside = index.is_inside(node, reference)
+        except ValueError:
+            is_inside = False
+        why = "leads to nothing" if is_inside else "leads out of the schema; nothing is ever fetched"
+        yield _at(node, keyword, f"{quoted(reference)} {why}. Refer to a part of this schema, as in `#/$defs/name`.")
+
+
+def _pattern_violations(node: SchemaNode) -> Iterator[Violation]:
+    pattern, by_pattern = node.schema.get("pattern"), node.schema.get("patternProperties")
+    patterns = [("pattern", pattern)] if isinstance(pattern, str) else []
+    patterns += [("patternProperties", key) for key in by_pattern] if isinstance(by_pattern, dict) else []
+    for keyword, each in patterns:
+        if len(each) > MAX_PATTERN_LENGTH:
+            yield _at(
+                node, keyword, f"A pattern may have {MAX_PATTERN_LENGTH:,} characters, this one has {len(each):,}."
+            )
+        elif not _compiles(each):
+            yield _at(
+                node,
+                keyword,
+                f"{quoted(each)} is not a pattern that can be matched in linear time. "
+                "Leave out look-around (`(?=`, `(?!`, `(?<`) and backreferences, and check the syntax.",
+            )
+
+
+def _dialect_violations(index: SchemaIndex, node: SchemaNode) -> Iterator[Violation]:
+    if node is not index.root and dialect_of(node.schema) is not Dialect.DRAFT_2020_12:
+        yield _at(node, "$schema", "A part of a schema must be in the same dialect as the whole.")
+
+
+@lru_cache(maxsize=1024)
+def _compiles(pattern: str) -> bool:
+    try:
+        jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=PATTERN_OPTIONS, offline=True)
+    except jsonschema_rs.ValidationError:
+        return False
+    return True
+
+
+def _at(node: SchemaNode, keyword: str, message: str) -> Violation:
+    pointer = node.pointer + pointer_from([keyword])
+    return Violation(pointer=pointer, keyword=keyword, message=message, schema_pointer=pointer)
+
+
+def _invalid(violations: list[Violation]) -> InvalidSchema:
+    first, more = violations[0], len(violations) - 1
+    others = f" There {'is 1 more fault' if more == 1 else f'are {more} more faults'}." if more else ""
+    place = quoted(first.pointer or "/")
+    where = "" if first.message.startswith(place) else f"At {place}: "
+    return InvalidSchema(
+        f"The schema cannot be used. {where}{first.message}{others}",
+        hint="Mend every place listed in the details.",
+        details={"violations": [each.to_dict() for each in violations]},
+    )

@@ -1,0 +1,149 @@
+"""Bounds on the size and shape of schemas and of the values they are applied to.
+
+Whatever is within its bounds can be walked by recursion and given to the validation engine, which would overflow its
+stack, and end the process, on a value nested 20,000 deep.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+import jsonschema_rs
+import orjson
+
+from toolcrib_core.schema.pointers import Path, pointer_of
+
+_OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
+_INTEGERS = range(-(2**63), 2**64)
+# A node takes at least two bytes of text: itself, and the comma or bracket behind it.
+_BYTES_PER_NODE = 2
+
+# Native code finds these in a fraction of a microsecond: NaN is written as null, a UUID as text.
+_hides_nan_or_uuid = jsonschema_rs.Draft202012Validator(
+    {"anyOf": [{"pattern": "null"}, {"pattern": "-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-"}]},
+    pattern_options=jsonschema_rs.RegexOptions(),
+    offline=True,
+).is_valid
+
+
+@dataclass(frozen=True, kw_only=True)
+class JsonLimits:
+    """How deep, how many and how long a JSON value may be.
+
+    A node is an object, a list or a scalar; the size is that of the compact UTF-8 text.
+    """
+
+    max_depth: int
+    max_nodes: int
+    max_bytes: int
+
+
+INSTANCE_LIMITS: Final = JsonLimits(max_depth=200, max_nodes=100_000, max_bytes=4 * 1024 * 1024)
+"""For arguments and results."""
+
+SCHEMA_LIMITS: Final = JsonLimits(max_depth=64, max_nodes=20_000, max_bytes=1024 * 1024)
+"""For schemas. The largest of 2,318 schemas of published MCP servers has 428 nodes, 10 KB and a depth of 14."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitFault:
+    """The first thing found wrong with the shape of a value."""
+
+    pointer: str
+    reason: str
+    over_limit: bool
+    """Whether it is too much of something; otherwise it is not JSON at all."""
+
+
+def find_limit_fault(value: object, limits: JsonLimits) -> LimitFault | None:
+    """What stops the value from being looked at, or None when it is JSON within the limits.
+
+    A small value costs one serialisation in native code. Integers must fit 64 bits; an enum member counts as its value.
+    """
+    try:
+        encoded = orjson.dumps(value, option=_OPTIONS)
+    except TypeError:
+        return _first_fault(value, limits)
+    if len(encoded) > limits.max_bytes:
+        return _over("", f"it is {len(encoded):,} bytes long as JSON, and at most {limits.max_bytes:,} are allowed")
+    may_be_deep = encoded.count(b"{") + encoded.count(b"[") > limits.max_depth
+    may_be_many = len(encoded) > limits.max_nodes * _BYTES_PER_NODE
+    if may_be_deep or may_be_many or _hides_nan_or_uuid(encoded.decode()):
+        return _first_fault(value, limits)
+    return None
+
+
+def nodes_by_depth(value: object) -> list[int]:
+    """How many nodes a value that is within its limits has on each level."""
+    counts, level = [], [value]
+    while level:
+        counts.append(len(level))
+        level = [child for parent in level for child in _children(parent)]
+    return counts
+
+
+def _first_fault(value: object, limits: JsonLimits) -> LimitFault | None:
+    """Walk without recursion, so that a value nested without end is only one of too many levels."""
+    nodes = 0
+    waiting: list[tuple[object, Path, int]] = [(value, None, 0)]
+    while waiting:
+        item, path, depth = waiting.pop()
+        nodes += 1
+        if nodes > limits.max_nodes:
+            return _over("", f"it has more than {limits.max_nodes:,} values")
+        if isinstance(item, Enum):
+            item = item.value
+        if isinstance(item, (dict, list, tuple)):
+            if depth >= limits.max_depth:
+                return _over(pointer_of(path), f"it is nested deeper than {limits.max_depth}")
+            pairs = item.items() if isinstance(item, dict) else enumerate(item)
+            waiting += [(child, (path, key), depth + 1) for key, child in pairs]
+        reason = _not_json(item)
+        if reason:
+            return LimitFault(pointer=pointer_of(path), reason=reason, over_limit=False)
+    return None
+
+
+def _children(value: Any) -> Any:
+    if isinstance(value, Enum):
+        value = value.value
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, (list, tuple)) else ()
+
+
+def _not_json(value: object) -> str | None:
+    if isinstance(value, dict):
+        return next((reason for key in value if (reason := _bad_key(key))), None)
+    if isinstance(value, str):
+        return "it holds a lone surrogate, which JSON cannot carry" if _has_lone_surrogate(value) else None
+    if value is None or isinstance(value, (bool, list, tuple)):
+        return None
+    if isinstance(value, int):
+        return None if value in _INTEGERS else "it is an integer beyond 64 bits"
+    if isinstance(value, float):
+        return None if math.isfinite(value) else "it is not a finite number, which JSON cannot carry"
+    return f"a value of type `{type(value).__name__}` is not JSON"
+
+
+def _bad_key(key: object) -> str | None:
+    if not isinstance(key, str):
+        return f"it has a key of type `{type(key).__name__}`, and keys must be text"
+    return "it has a key with a lone surrogate, which JSON cannot carry" if _has_lone_surrogate(key) else None
+
+
+def _has_lone_surrogate(text: str) -> bool:
+    if text.isascii():
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _over(pointer: str, reason: str) -> LimitFault:
+    return LimitFault(pointer=pointer, reason=reason, over_limit=True)

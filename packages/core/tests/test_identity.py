@@ -1,0 +1,236 @@
+"""Ids: one grammar, one text per identity, two profiles."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolcrib_core.errors import CatalogError, InvalidToolId
+from toolcrib_core.identity import ToolIdentity, format_tool_id, hash8, normalize_identity, parse_tool_id
+
+_AWKWARD = "@:#%/ \t\n\x00é€𝄞‮"
+_texts = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(_AWKWARD), min_size=1, max_size=20)
+_hashes = st.from_regex(r"[0-9a-f]{8}", fullmatch=True)
+_identities = st.builds(
+    ToolIdentity, namespace=_texts, name=_texts, version=st.none() | _texts, hash8=st.none() | _hashes
+)
+
+
+@pytest.mark.req("AR-1.4", "GW-1.6")
+@given(_identities)
+def test_parsing_what_was_formatted_gives_the_same_identity(identity: ToolIdentity) -> None:
+    assert parse_tool_id(format_tool_id(identity)) == identity
+
+
+@pytest.mark.req("AR-1.4", "GW-1.6")
+@given(_identities)
+def test_normalizing_an_id_an_identity_or_its_parts_gives_the_same_identity(identity: ToolIdentity) -> None:
+    text = format_tool_id(identity)
+
+    assert normalize_identity(text) == identity
+    assert normalize_identity(identity) == identity
+    assert normalize_identity(identity.model_dump()) == identity
+
+
+@pytest.mark.req("AR-1.4")
+@given(st.text(max_size=60) | st.from_regex(r"[a-z%2F:@#0-9]{1,30}", fullmatch=True))
+def test_a_text_that_parses_is_the_only_text_of_its_identity(text: str) -> None:
+    try:
+        identity = parse_tool_id(text)
+    except InvalidToolId:
+        return
+
+    assert format_tool_id(identity) == text
+
+
+@pytest.mark.req("AR-1.4")
+@pytest.mark.parametrize(
+    ("identity", "text"),
+    [
+        (ToolIdentity(name="sum", version="1.0.0"), "default:sum@1.0.0"),
+        (ToolIdentity(name="sum"), "default:sum"),
+        (
+            ToolIdentity(namespace="team/tools", name="needs space", version="v1.0.0+exp"),
+            "team%2Ftools:needs%20space@v1.0.0%2Bexp",
+        ),
+        (ToolIdentity(namespace="a:b", name="c@d", version="e#f"), "a%3Ab:c%40d@e%23f"),
+        (ToolIdentity(namespace="été", name="-_.!~*'()"), "%C3%A9t%C3%A9:-_.!~*'()"),
+        (ToolIdentity(namespace="fs", name="read", hash8="0123abcd"), "fs:read#0123abcd"),
+    ],
+)
+def test_components_are_encoded_as_encode_uri_component_does(identity: ToolIdentity, text: str) -> None:
+    assert format_tool_id(identity) == text
+    assert parse_tool_id(text) == identity
+
+
+@pytest.mark.req("AR-1.4", "GW-1.6")
+@pytest.mark.fault("A1")
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("", "empty"),
+        (":", "namespace"),
+        ("a:", "name"),
+        (":b", "namespace"),
+        ("a:b:c", "name"),
+        ("a:b@", "version"),
+        ("a:b#123", "hex"),
+        ("a:b#ABCDEF01", "hex"),
+        ("no-colon", "`:`"),
+        ("a:b\n", "name"),
+        ("a:b@1.0\n", "version"),
+        ("a:b#0123abcd\n", "hex"),
+        ("a:\x00b", "name"),
+        ("a:‮b", "name"),
+        ("a:b%2f", "name"),
+        ("a:b%61", "a:ba"),
+        ("a:b%FF", "decode"),
+        ("a b:c", "namespace"),
+        ("x" * 10_000, "2048"),
+        ("a:" + "b" * 10_000, "2048"),
+    ],
+)
+def test_a_malformed_id_is_refused_and_the_hint_names_the_part(text: str, part: str) -> None:
+    with pytest.raises(InvalidToolId) as caught:
+        parse_tool_id(text)
+
+    assert isinstance(caught.value, CatalogError)
+    assert caught.value.code == "toolbox.invalid-tool-id"
+    assert part in str(caught.value)
+    assert len(str(caught.value)) < 400
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.fault("A2")
+@pytest.mark.req("AR-1.4")
+def test_a_look_alike_letter_in_an_id_is_refused() -> None:
+    with pytest.raises(InvalidToolId):
+        parse_tool_id("fs:rеad")  # noqa: RUF001 (the second letter is Cyrillic: that is the point)
+
+
+@pytest.mark.req("GW-1.1", "AR-1.4")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "github:create_issue@1.4.0",
+        "slack:slack_send_message#3a91c7d2",
+        "mcp:_private.name-1#00000000",
+        "a:B@2024-05#deadbeef",
+        "a" * 64 + ":" + "b" * 128 + "@" + "1" * 32,
+    ],
+)
+def test_the_gateway_profile_takes_what_its_grammar_allows(text: str) -> None:
+    assert format_tool_id(parse_tool_id(text, profile="gateway"), profile="gateway") == text
+
+
+@pytest.mark.req("GW-1.1", "AR-1.4")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "github:create_issue",
+        "GitHub:x@1",
+        "1a:x@1",
+        "a:1x@1",
+        "a.b:x@1",
+        "a:x@1.0+build",
+        "a:x%20y@1",
+        "a" * 65 + ":x@1",
+        "a:" + "x" * 129 + "@1",
+        "a:x@" + "1" * 33,
+        "a" * 64 + ":" + "b" * 128 + "@" + "1" * 32 + "#deadbeef" + "0",
+        "a:x@1\n",
+    ],
+)
+def test_the_gateway_profile_refuses_the_rest(text: str) -> None:
+    with pytest.raises(CatalogError):
+        parse_tool_id(text, profile="gateway")
+
+
+@pytest.mark.req("GW-1.1")
+def test_a_gateway_id_has_at_most_240_characters() -> None:
+    identity = ToolIdentity(namespace="a" * 64, name="b" * 128, version="1" * 32, hash8="deadbeef")
+    longest = format_tool_id(identity, profile="gateway")
+
+    assert len(longest) <= 240
+
+
+@pytest.mark.req("AR-1.4")
+@given(_identities)
+def test_the_gateway_profile_is_a_subset_of_the_general_one(identity: ToolIdentity) -> None:
+    try:
+        text = format_tool_id(identity, profile="gateway")
+    except InvalidToolId:
+        return
+
+    assert parse_tool_id(text) == identity
+
+
+@pytest.mark.req("AR-1.4")
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("sum", ToolIdentity(name="sum")),
+        ("sum@1.0.0", ToolIdentity(name="sum", version="1.0.0")),
+        ({"name": "sum"}, ToolIdentity(name="sum")),
+        ({"namespace": "", "name": "sum", "version": ""}, ToolIdentity(name="sum")),
+        ({"namespace": "a", "name": "b", "version": "1"}, ToolIdentity(namespace="a", name="b", version="1")),
+    ],
+)
+def test_a_missing_namespace_becomes_default_and_an_empty_version_none(value: object, expected: ToolIdentity) -> None:
+    assert normalize_identity(value) == expected  # type: ignore[arg-type]  # the union is the parameter of this test
+
+
+@pytest.mark.req("AR-1.4")
+@pytest.mark.parametrize("value", [{}, {"name": ""}, {"name": "a", "verison": "1"}, {"name": "a", "hash8": "xyz"}, ""])
+def test_an_identity_without_a_name_or_with_unknown_parts_is_refused(value: object) -> None:
+    with pytest.raises(InvalidToolId):
+        normalize_identity(value)  # type: ignore[arg-type]  # the union is the parameter of this test
+
+
+def test_a_lone_surrogate_cannot_stand_in_an_id() -> None:
+    with pytest.raises(InvalidToolId):
+        format_tool_id(ToolIdentity(name="\ud800"))
+
+
+def test_an_id_that_is_not_text_is_refused() -> None:
+    with pytest.raises(InvalidToolId):
+        parse_tool_id(7)  # type: ignore[arg-type]  # on purpose
+
+
+_SHAPE = {"properties": {"a": {}}, "required": ["a"]}
+
+
+@pytest.mark.req("GW-1.3")
+@pytest.mark.parametrize(
+    ("name", "schema", "expected"),
+    [
+        # Values that the reference implementation of the gateway document computes.
+        ("github.create_issue", _SHAPE, "14e0104b"),
+        ("filesystem/read", _SHAPE, "f6f16af7"),
+        ("slack_send_message", _SHAPE, "7ba7076f"),
+        ("read_file", _SHAPE, "4f289ebd"),
+        ("brave-search", _SHAPE, "0fc0c8dc"),
+        ("git_status", _SHAPE, "f8959c1e"),
+        ("create_or_update_file", _SHAPE, "7022a810"),
+        ("github.create_issue", {"properties": {"title": {}}, "required": ["title"]}, "34afee88"),
+        ("github.list_repos", {}, "da62b2ed"),
+    ],
+)
+def test_hash8_agrees_with_the_gateway_document(name: str, schema: dict[str, object], expected: str) -> None:
+    assert hash8(name, schema) == expected
+
+
+@pytest.mark.req("GW-1.3")
+def test_hash8_survives_prose_edits_and_changes_with_shape_and_upstream_name() -> None:
+    plain = {"properties": {"b": {"type": "string"}, "a": {}}, "required": ["a", "b"]}
+    edited = {"required": ["b", "a"], "properties": {"a": {"description": "new"}, "b": {"type": "integer"}}}
+    optional = {"properties": {"a": {}, "b": {}}, "required": ["a"]}
+
+    assert hash8("x.t", plain) == hash8("x.t", edited)
+    assert len({hash8("x.t", plain), hash8("x.t", optional), hash8("y.t", plain)}) == 3
+
+
+@pytest.mark.parametrize("schema", [{"properties": None}, {"properties": 3, "required": "a"}, {"required": [1, "a"]}])
+def test_hash8_of_a_malformed_schema_is_still_a_hash(schema: dict[str, object]) -> None:
+    assert len(hash8("x", schema)) == 8

@@ -1,0 +1,1 @@
+"""Tests and tables that cross packages."""

@@ -1,0 +1,168 @@
+"""Every package installs and imports alone, from its wheel, with the newest and the lowest dependencies it allows."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from checks.lockfile import LOCK_NAME
+from checks.workspace import ROOT, Package, find_packages, find_uv
+from tests.real_parts import real_part_missing
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.req("AR-9.4"),
+    pytest.mark.fault("J4"),
+    # One worker builds the wheels once.
+    pytest.mark.xdist_group("packages-alone"),
+]
+
+PACKAGES = {package.name: package for package in find_packages()}
+SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
+_SECONDS = 300
+
+# Imports every module, with warnings as errors, and tells which of our distributions are there.
+_SMOKE = """
+import importlib, importlib.metadata, json, pkgutil, sys
+face = importlib.import_module(sys.argv[1])
+for module in pkgutil.walk_packages(face.__path__, f"{face.__name__}."):
+    importlib.import_module(module.name)
+for name in face.__all__:
+    getattr(face, name)
+names = {distribution.metadata["Name"] for distribution in importlib.metadata.distributions()}
+print(json.dumps(sorted(name for name in names if name.startswith("toolcrib"))))
+"""
+
+
+def _uv(*arguments: str | Path) -> None:
+    uv = find_uv()
+    if uv is None:
+        real_part_missing("uv is not on PATH")
+    command = [uv, "--quiet", *map(str, arguments)]
+    run = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True, timeout=_SECONDS)
+    assert run.returncode == 0, run.stderr
+
+
+def _interpreters() -> dict[str, str]:
+    """The supported versions of Python that are on this machine; none is ever downloaded."""
+    candidates = [sys.executable, *filter(None, (shutil.which(f"python{version}") for version in SUPPORTED))]
+    candidates += map(str, sorted(Path.home().glob(".pyenv/versions/3.1[1-4]*/bin/python")))
+    found: dict[str, str] = {}
+    for candidate in candidates:
+        ask = [candidate, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
+        answer = subprocess.run(ask, check=False, capture_output=True, text=True, timeout=_SECONDS).stdout.strip()
+        if answer in SUPPORTED:
+            found.setdefault(answer, candidate)
+    return found
+
+
+def _requirements(package: Package) -> list[Requirement]:
+    return [Requirement(line) for line in package.project["dependencies"]]
+
+
+def _closure(package: Package) -> set[str]:
+    """The package and the siblings it declares, and theirs."""
+    siblings = [PACKAGES[each.name] for each in _requirements(package) if each.name in PACKAGES]
+    return {package.name}.union(*(_closure(sibling) for sibling in siblings))
+
+
+def _third_party(names: Iterable[str]) -> list[str]:
+    """What the named packages ask for beyond each other, so that the lowest of it can be asked for."""
+    requirements = [each for name in names for each in _requirements(PACKAGES[name])]
+    return sorted({str(each) for each in requirements if each.name not in PACKAGES})
+
+
+def _newest_allowed() -> str:
+    return str(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["uv"]["exclude-newer"])
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheels of all packages."""
+    folder = tmp_path_factory.mktemp("wheels")
+    _uv("build", "--all-packages", "--wheel", "--out-dir", folder)
+    return folder
+
+
+def _wheel(wheels: Path, package: Package) -> Path:
+    return wheels / f"{package.module}-{package.project['version']}-py3-none-any.whl"
+
+
+def _install_and_smoke(package: Package, *, python: str, wheels: Path, home: Path, options: list[str]) -> set[str]:
+    """Our distributions in a new environment that holds one package."""
+    _uv("venv", "--python", python, home)
+    source = ("--find-links", wheels, _wheel(wheels, package))
+    _uv("pip", "install", "--no-config", "--python", home, *source, *options)
+    command = [str(home / "bin" / "python"), "-I", "-W", "error", "-c", _SMOKE, package.module]
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    run = subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=_SECONDS)
+    assert run.returncode == 0, run.stderr
+    return set(json.loads(run.stdout))
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_wheel_holds_its_package_with_types_and_nothing_else(wheels: Path, name: str) -> None:
+    package = PACKAGES[name]
+
+    names = zipfile.ZipFile(_wheel(wheels, package)).namelist()
+
+    metadata = f"{package.module}-{package.project['version']}.dist-info"
+    assert f"{package.module}/py.typed" in names
+    assert {entry.partition("/")[0] for entry in names} == {package.module, metadata}
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_package_installs_and_imports_alone_with_the_locked_dependencies(
+    wheels: Path, tmp_path: Path, name: str
+) -> None:
+    package = PACKAGES[name]
+
+    present = _install_and_smoke(
+        package,
+        python=sys.executable,
+        wheels=wheels,
+        home=tmp_path / "v",
+        options=["--constraint", str(ROOT / LOCK_NAME)],
+    )
+
+    assert present == _closure(package)
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_package_installs_and_imports_alone_with_the_lowest_dependencies(
+    wheels: Path, tmp_path: Path, name: str
+) -> None:
+    package = PACKAGES[name]
+    # uv takes the lowest only of what is asked for directly, so everything is.
+    lowest = ["--resolution", "lowest-direct", "--exclude-newer", _newest_allowed(), *_third_party(_closure(package))]
+
+    present = _install_and_smoke(package, python=sys.executable, wheels=wheels, home=tmp_path / "v", options=lowest)
+
+    assert present == _closure(package)
+
+
+@pytest.mark.parametrize("name", ["toolcrib-core", "toolcrib"])
+@pytest.mark.parametrize(("version", "python"), _interpreters().items(), ids=lambda value: Path(value).name)
+def test_a_package_works_on_every_supported_python_of_this_machine(
+    wheels: Path, tmp_path: Path, name: str, version: str, python: str
+) -> None:
+    package = PACKAGES[name]
+    locked = ["--constraint", str(ROOT / LOCK_NAME)]
+
+    present = _install_and_smoke(package, python=python, wheels=wheels, home=tmp_path / "v", options=locked)
+
+    assert present == _closure(package)
+
+
+def test_the_umbrella_holds_every_package_but_the_optional_one() -> None:
+    assert _closure(PACKAGES["toolcrib"]) == set(PACKAGES) - {"toolcrib-semantic"}

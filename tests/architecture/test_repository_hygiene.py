@@ -1,0 +1,92 @@
+"""No file of the repository names a package index, a path of somebody's machine, or where it was written."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from checks.workspace import ROOT
+from tests.real_parts import real_part_missing
+
+LONGEST_MODULE = 400
+NAMES_THAT_SAY_NOTHING = {"common", "helper", "helpers", "manager", "misc", "util", "utils"}
+
+# Put together here, so that this file does not hold what it looks for.
+_HOSTS = ("pypi" + ".org", "python" + "hosted.org", "npm" + "js.org", "anaconda" + ".org")
+_FOLDERS = ("home", "root", "tmp", "Users", "work")
+_WORDS = ("work" + "place", "co-authored" + "-by", "generated " + "with")
+_LEAKS = {
+    "a package index": re.compile("|".join(map(re.escape, _HOSTS)), re.IGNORECASE),
+    "a machine's path": re.compile(rf"(?<![\w.*~}})\]-])/(?:{'|'.join(_FOLDERS)})/[\w.]+/?\w"),
+    "this checkout": re.compile(re.escape(str(ROOT)) + r"\b"),
+    "where it was written": re.compile("|".join(map(re.escape, _WORDS)), re.IGNORECASE),
+}
+
+
+def _repository_files() -> list[Path]:
+    """Files that are tracked, or would be by the next `git add`."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    run = subprocess.run(command, cwd=ROOT, check=False, capture_output=True)
+    if run.returncode:
+        real_part_missing("this is not a git checkout")
+    return [path for name in run.stdout.decode().split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def _leaks(text: str) -> list[str]:
+    return [f"{what}: {found[0]}" for what, pattern in _LEAKS.items() if (found := pattern.search(text))]
+
+
+def _code_files() -> list[Path]:
+    return [path for path in _repository_files() if path.suffix == ".py" and "tests" not in path.parts]
+
+
+def test_no_file_names_an_index_a_machine_or_where_it_was_written() -> None:
+    found = {
+        str(path.relative_to(ROOT)): leaks
+        for path in _repository_files()
+        if (leaks := _leaks(path.read_text(encoding="utf-8", errors="ignore")))
+    }
+
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"source = https://{_HOSTS[0]}/simple",
+        f"https://files.{_HOSTS[1]}/packages/x.whl",
+        f"see /{_FOLDERS[0]}/somebody/project",
+        f'path = "/{_FOLDERS[1]}/.cache/x"',
+        f"-e file:///{_FOLDERS[4]}/main/packages/core",
+        str(ROOT),
+    ],
+)
+def test_what_must_not_be_in_a_file_is_found(text: str) -> None:
+    assert _leaks(f"one line\n{text}\nanother") != []
+
+
+@pytest.mark.parametrize("text", ["docs/work/page.md", "#/properties/home", "https://example.com/home/page", "tmp/x"])
+def test_a_relative_path_and_a_pointer_are_no_leak(text: str) -> None:
+    assert _leaks(text) == []
+
+
+def test_uv_lock_is_ignored_and_requirements_lock_is_not() -> None:
+    names = {path.name for path in _repository_files()}
+
+    assert "uv.lock" not in names
+    assert "requirements.lock" in names
+
+
+def test_no_module_is_longer_than_a_reader_can_hold() -> None:
+    lengths = {str(path.relative_to(ROOT)): len(path.read_text("utf-8").splitlines()) for path in _code_files()}
+
+    assert {name: length for name, length in lengths.items() if length > LONGEST_MODULE} == {}
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    names = {path.stem.strip("_") for path in _repository_files() if path.suffix == ".py"}
+
+    assert names & NAMES_THAT_SAY_NOTHING == set()

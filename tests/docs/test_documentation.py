@@ -1,0 +1,58 @@
+"""Every block of the documentation does what the documentation says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from checks.workspace import ROOT
+from tests.docs.fenced_blocks import problems, read_blocks
+
+DOCUMENTS = sorted(
+    {ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("packages/**/README.md")} & set(ROOT.rglob("*.md"))
+)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_blocks_of_a_document_do_what_it_shows(document: Path) -> None:
+    assert problems(document.read_text("utf-8")) == []
+
+
+def test_blocks_are_found_with_their_language_and_line() -> None:
+    blocks = read_blocks("# Title\n\n```python\nx = 1\n```\n\n- item\n\n  ```text\n  1\n  ```\n")
+
+    assert [(block.language, block.text, block.line) for block in blocks] == [
+        ("python", "x = 1\n", 3),
+        ("text", "1\n", 9),
+    ]
+
+
+@pytest.mark.parametrize(
+    "markdown",
+    [
+        pytest.param("```python\nx = 1\n```\n```python\nprint(x)\n```\n```text\n1\n```\n", id="a shared namespace"),
+        pytest.param("```python\nprint(2)\n```\n```json\n3\n```\n", id="no output shown"),
+        pytest.param("```console\n$ echo one && echo two\none\n...\n$ echo three\nthree\n```\n", id="a session"),
+        pytest.param("```bash\nfor x in 1 2; do echo $x; done\n```\n", id="a shell script"),
+    ],
+)
+def test_an_honest_document_has_no_problem(markdown: str) -> None:
+    assert problems(markdown) == []
+
+
+@pytest.mark.parametrize(
+    "markdown",
+    [
+        pytest.param("```python\nprint(1)\n```\n```text\n2\n```\n", id="another output"),
+        pytest.param("```python\nprint(1)\n```\n```text\n1\n2\n```\n", id="a line too many"),
+        pytest.param("```python\n1 / 0\n```\n", id="an exception"),
+        pytest.param("```python\nx =\n```\n", id="not Python"),
+        pytest.param("```python\nimport warnings; warnings.warn('old')\n```\n", id="a warning"),
+        pytest.param("```console\n$ echo one\ntwo\n```\n", id="another answer"),
+        pytest.param("```console\n$ no-such-command\n```\n", id="an unknown command"),
+        pytest.param("```bash\nif then\n```\n", id="not bash"),
+    ],
+)
+def test_a_document_that_is_wrong_is_found(markdown: str) -> None:
+    assert len(problems(markdown)) == 1

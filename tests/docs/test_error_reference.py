@@ -1,0 +1,30 @@
+"""The reference of error codes lists every code there is, and no other."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from pathlib import Path
+
+import toolcrib_core
+from toolcrib_core import ToolError
+
+_REFERENCE = Path(__file__).parents[2] / "docs/reference/errors.md"
+_ROW = re.compile(r"\| `(?P<code>[a-z.-]+)` \| (?P<category>\w+) \| `(?P<name>\w+)` \|")
+
+
+def _errors() -> set[tuple[str, str, str]]:
+    found = set()
+    for module in pkgutil.walk_packages(toolcrib_core.__path__, "toolcrib_core."):
+        for name, each in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+            if issubclass(each, ToolError):
+                found.add((each.default_code, each.default_category.value, name))
+    return found
+
+
+def test_every_error_code_is_documented_with_its_category_and_class() -> None:
+    documented = {match.group("code", "category", "name") for match in _ROW.finditer(_REFERENCE.read_text("utf-8"))}
+
+    assert documented == _errors()
