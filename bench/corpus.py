@@ -11,6 +11,10 @@ from toolcrib_core import ToolDefinition
 _CORPUS = Path(__file__).parents[1] / "packages/core/tests/corpus/tools.jsonl"
 
 
+# Below it, arguments hold only what is required: a recursive schema has to end somewhere.
+_FULL_DEPTH = 4
+
+
 def tool_rows() -> list[dict[str, Any]]:
     """The MCP tools of the corpus, as `{"server", "tool"}` rows."""
     return [json.loads(line) for line in _CORPUS.read_text(encoding="utf-8").splitlines()]
@@ -40,7 +44,7 @@ def valid_arguments(schema: Any, root: dict[str, Any] | None = None, depth: int 
         return valid_arguments(_target(schema["$ref"], root), root, depth)
     for keyword in ("anyOf", "oneOf"):
         if keyword in schema:
-            return valid_arguments(schema[keyword][0 if depth < 4 else -1], root, depth)
+            return valid_arguments(schema[keyword][0 if depth < _FULL_DEPTH else -1], root, depth)
     if "const" in schema or "enum" in schema:
         return schema.get("const", schema.get("enum", [None])[0])
     stated = schema.get("type", "object" if "properties" in schema else "string")
@@ -50,15 +54,14 @@ def valid_arguments(schema: Any, root: dict[str, Any] | None = None, depth: int 
 def _object(schema: dict[str, Any], root: dict[str, Any], depth: int) -> dict[str, Any]:
     required = set(schema.get("required", ()))
     properties = schema.get("properties", {})
-    names = [name for number, name in enumerate(properties) if name in required or (number % 2 == 0 and depth < 3)]
+    names = [name for name in properties if name in required or depth < _FULL_DEPTH]
     return {name: valid_arguments(properties[name], root, depth) for name in names}
 
 
 def _array(schema: dict[str, Any], root: dict[str, Any], depth: int) -> list[Any]:
     if "prefixItems" in schema:
         return [valid_arguments(each, root, depth) for each in schema["prefixItems"]]
-    # A recursive schema has to end somewhere.
-    count = schema.get("minItems", 2 if depth < 4 else 0)
+    count = schema.get("minItems", 2 if depth < _FULL_DEPTH else 0)
     return [valid_arguments(schema.get("items", True), root, depth) for _ in range(count)]
 
 

@@ -1,6 +1,6 @@
 """How every bench measures and prints: CPU-time ratios of things run in turns in one process.
 
-Wall-clock time on a shared machine says little, and even CPU time drifts while a bench runs. So the two sides of a ratio
+Wall-clock time on a shared machine says little, and even CPU time drifts while a bench runs. So both sides of a ratio
 are measured alternately, round by round, and the median of the rounds' ratios is what counts.
 """
 

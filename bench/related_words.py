@@ -121,7 +121,9 @@ def nearest(vectors: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.nda
     blocks = range(0, len(vectors), BLOCK)
     hubness = np.concatenate(
         [
-            np.partition(vectors[at : at + BLOCK] @ vectors.T, -HUB_NEIGHBOURS - 1, axis=1)[:, -HUB_NEIGHBOURS - 1 : -1].mean(1)
+            np.partition(vectors[at : at + BLOCK] @ vectors.T, -HUB_NEIGHBOURS - 1, axis=1)[
+                :, -HUB_NEIGHBOURS - 1 : -1
+            ].mean(1)
             for at in blocks
         ]
     )
@@ -152,8 +154,8 @@ def main() -> None:
             np.save(options.vectors, vectors)
     neighbours, cosines = nearest(vectors)
     closeness = np.where(cosines >= LEAST_CLOSENESS, np.rint(cosines * 255), 0).astype(np.uint8)
-    stems = np.frombuffer("\n".join(words).encode(), np.uint8)
-    np.savez_compressed(TABLE, stems=stems, neighbours=neighbours, closeness=closeness)
+    stems, usual = (np.frombuffer("\n".join(each).encode(), np.uint8) for each in (words, words.values()))
+    np.savez_compressed(TABLE, stems=stems, words=usual, neighbours=neighbours, closeness=closeness)
     print(f"{TABLE.name}: {len(words)} stems, {TABLE.stat().st_size / 1e3:.0f} kB")
 
 

@@ -1,7 +1,4 @@
-"""A first look at toolcrib: define tools, name them, show them to a model, resolve and check a call.
-
-    scripts/demo
-"""
+"""A first look at toolcrib: define tools, name them, show them to a model, resolve and check a call."""
 
 from __future__ import annotations
 
@@ -16,9 +13,10 @@ from toolcrib_core import (
     RegistryWarning,
     ToolDefinition,
     ToolError,
+    ToolLifecycle,
     ToolRisk,
-    create_registry,
     count_tokens,
+    create_registry,
     define_tool,
     make_card,
     render_card,
@@ -57,7 +55,12 @@ SEARCH_SCHEMA = {
 def main() -> None:
     """Print each step and what it shows."""
     tools = [
-        define_tool(forecast, namespace="weather", version="1.0.0", lifecycle={"deprecated": True, "replaced_by": "weather:forecast@2.0.0"}),
+        define_tool(
+            forecast,
+            namespace="weather",
+            version="1.0.0",
+            lifecycle=ToolLifecycle(deprecated=True, replaced_by="weather:forecast@2.0.0"),
+        ),
         define_tool(forecast, namespace="weather", version="2.0.0", risk=ToolRisk(effects="read")),
         define_tool(CreateIssue, namespace="github", risk=ToolRisk(effects="write")),
         ToolDefinition(namespace="web", name="search", description="Search the web.", input_schema=SEARCH_SCHEMA),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from checks.workspace import ROOT
-from tests.architecture.conftest import TreeCopy
+from tests.architecture.tree_copy import TreeCopy
 
 pytestmark = pytest.mark.req("AR-9.1")
 

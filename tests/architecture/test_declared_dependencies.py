@@ -6,7 +6,7 @@ import pytest
 
 from checks.declared_dependencies import undeclared
 from checks.workspace import Package, find_packages
-from tests.architecture.conftest import TreeCopy
+from tests.architecture.tree_copy import TreeCopy
 
 pytestmark = [pytest.mark.req("AR-9.2"), pytest.mark.fault("J1")]
 

@@ -10,7 +10,7 @@ import pytest
 
 from checks.api_surface import SNAPSHOTS, changes, surface
 from checks.workspace import Package, find_packages
-from tests.architecture.conftest import TreeCopy
+from tests.architecture.tree_copy import TreeCopy
 
 pytestmark = pytest.mark.req("AR-9.3")
 

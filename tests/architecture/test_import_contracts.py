@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import configparser
 import re
-from collections.abc import Callable
 
 import pytest
 
 from checks.workspace import ROOT, find_packages
-from tests.architecture.conftest import TreeCopy
+from tests.architecture.tree_copy import TreeCopy, copy_tree_to
 
 pytestmark = pytest.mark.req("AR-9.1")
 
@@ -45,9 +44,9 @@ def _lint(tree: TreeCopy) -> str:
 
 
 @pytest.fixture(scope="module")
-def broken(copy_tree: Callable[[], TreeCopy]) -> str:
+def broken(tmp_path_factory: pytest.TempPathFactory) -> str:
     """What lint-imports says of a copy with every planted import in it."""
-    tree = copy_tree()
+    tree = copy_tree_to(tmp_path_factory.mktemp("broken"))
     for index, (importer, imported, _) in enumerate(PLANTED):
         tree.plant(f"{importer}.planted_{index}", f"import {imported}\n")
     return _lint(tree)

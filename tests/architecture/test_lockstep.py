@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from checks.workspace import Package, find_packages
-from tests.architecture.conftest import TreeCopy
+from tests.architecture.tree_copy import TreeCopy
 
 pytestmark = pytest.mark.fault("J1")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,8 +11,8 @@ import pytest
 
 from tests.real_parts import real_part_missing
 from toolcrib_core.definition import ToolDefinition
-from toolcrib_core.errors import SchemaError
 from toolcrib_core.risk import ToolRisk, merge_risks
+from toolcrib_core.schema.relax import relax_patterns
 from toolcrib_core.upstream_names import upstream_identity
 
 CatalogRow: TypeAlias = dict[str, Any]
@@ -46,12 +45,8 @@ def own_definitions(own_catalog: list[CatalogRow]) -> list[ToolDefinition]:
 
 @pytest.fixture(scope="session")
 def shared_definitions(shared_catalog: list[CatalogRow]) -> list[ToolDefinition]:
-    """The definitions of the real servers, without the few whose schema `test_real_catalogs` says is refused."""
-    found = []
-    for row in shared_catalog:
-        with suppress(SchemaError):
-            found.append(_define_mcp_tool(row))
-    return found
+    """The definitions of the real servers, all of them."""
+    return [_define_mcp_tool(row) for row in shared_catalog]
 
 
 @pytest.fixture(scope="session")
@@ -62,16 +57,19 @@ def define_mcp_tool() -> Callable[[CatalogRow], ToolDefinition]:
 
 def _define_mcp_tool(row: CatalogRow) -> ToolDefinition:
     tool = row["tool"]
+    input_schema, input_loss = relax_patterns(tool["inputSchema"], pointer="/inputSchema")
+    output_schema, output_loss = relax_patterns(tool.get("outputSchema", {}), pointer="/outputSchema")
     version = tool.get("_meta", {}).get("version")
     return ToolDefinition(
         identity=upstream_identity(tool["name"], server=row["server"], version=version),
         upstream_name=tool["name"],
         title=tool.get("title"),
         description=tool.get("description", ""),
-        input_schema=tool["inputSchema"],
-        output_schema=tool.get("outputSchema"),
+        input_schema=input_schema,
+        output_schema=output_schema if "outputSchema" in tool else None,
         risk=_risk_of(tool.get("annotations", {})),
         metadata={key: tool[key] for key in ("annotations", "_meta") if key in tool},
+        lossy=(*input_loss, *output_loss),
     )
 
 

@@ -188,6 +188,16 @@ def test_the_digest_is_the_sha_256_of_the_canonical_bytes() -> None:
     assert digest(value) == hashlib.sha256(rfc8785.dumps(value)).hexdigest()
 
 
+def test_a_digest_takes_integers_of_64_bits_digit_by_digit() -> None:
+    digests = {digest({"maximum": bound, "a": 0.5}) for bound in (2**63 - 1, 2**63 - 2, 2**64 - 1, -(2**63))}
+
+    assert len(digests) == 4
+    with pytest.raises(NotJson, match="beyond -9223372036854775808"):
+        digest({"maximum": 2**64})
+    with pytest.raises(NotJson):
+        canonical_json({"maximum": 2**63 - 1})
+
+
 @pytest.mark.req("AR-6.1")
 def test_every_tool_of_the_catalogues_has_the_bytes_of_rfc_8785(shared_catalog: list[dict[str, Any]]) -> None:
     different = [row["tool"]["name"] for row in shared_catalog if canonical_json(row) != rfc8785.dumps(row)]

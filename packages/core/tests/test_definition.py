@@ -142,7 +142,7 @@ def test_a_name_with_a_look_alike_letter_is_refused() -> None:
     ToolDefinition(namespace="fs", name="read")
 
     with pytest.raises(InvalidDefinition, match="ASCII"):
-        ToolDefinition(namespace="fs", name="rеad")  # noqa: RUF001 (Cyrillic: that is the point)
+        ToolDefinition(namespace="fs", name="rеad")
 
 
 @pytest.mark.req("AR-1.3")
@@ -221,7 +221,7 @@ def test_equal_definitions_are_equal_and_hash_alike_even_after_pickling() -> Non
     _ = one.digest
 
     assert one == other
-    assert len({one, other, pickle.loads(pickle.dumps(one))}) == 1  # noqa: S301 (our own bytes)
+    assert len({one, other, pickle.loads(pickle.dumps(one))}) == 1
     assert one != _forecast(description="x")
 
 

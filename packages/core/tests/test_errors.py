@@ -157,7 +157,7 @@ def test_reading_a_malformed_error_says_what_is_wrong(data: object, fault: str) 
 def test_an_error_survives_pickling_with_everything_it_says() -> None:
     error = UnknownTool("No tool `a:b`.", hint="Did you mean `a:c`?", details={"candidates": ["a:c"]})
 
-    copy = pickle.loads(pickle.dumps(error))  # noqa: S301 (our own bytes; worker processes pickle exceptions)
+    copy = pickle.loads(pickle.dumps(error))
 
     assert type(copy) is UnknownTool
     assert copy == error

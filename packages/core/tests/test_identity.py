@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from toolcrib_core.errors import CatalogError, InvalidToolId
 from toolcrib_core.identity import ToolIdentity, format_tool_id, hash8, normalize_identity, parse_tool_id
 
-_AWKWARD = "@:#%/ \t\n\x00é€𝄞‮"
+_AWKWARD = "@:#%/ \t\n\x00é€𝄞\u202e"
 _texts = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(_AWKWARD), min_size=1, max_size=20)
 _hashes = st.from_regex(r"[0-9a-f]{8}", fullmatch=True)
 _identities = st.builds(
@@ -30,7 +32,7 @@ def test_normalizing_an_id_an_identity_or_its_parts_gives_the_same_identity(iden
 
     assert normalize_identity(text) == identity
     assert normalize_identity(identity) == identity
-    assert normalize_identity(identity.model_dump()) == identity
+    assert normalize_identity(dataclasses.asdict(identity)) == identity
 
 
 @pytest.mark.req("AR-1.4")
@@ -82,7 +84,7 @@ def test_components_are_encoded_as_encode_uri_component_does(identity: ToolIdent
         ("a:b@1.0\n", "version"),
         ("a:b#0123abcd\n", "hex"),
         ("a:\x00b", "name"),
-        ("a:‮b", "name"),
+        ("a:\u202eb", "name"),
         ("a:b%2f", "name"),
         ("a:b%61", "a:ba"),
         ("a:b%FF", "decode"),
@@ -106,7 +108,7 @@ def test_a_malformed_id_is_refused_and_the_hint_names_the_part(text: str, part: 
 @pytest.mark.req("AR-1.4")
 def test_a_look_alike_letter_in_an_id_is_refused() -> None:
     with pytest.raises(InvalidToolId):
-        parse_tool_id("fs:rеad")  # noqa: RUF001 (the second letter is Cyrillic: that is the point)
+        parse_tool_id("fs:rеad")
 
 
 @pytest.mark.req("GW-1.1", "AR-1.4")
@@ -182,7 +184,18 @@ def test_a_missing_namespace_becomes_default_and_an_empty_version_none(value: ob
 
 
 @pytest.mark.req("AR-1.4")
-@pytest.mark.parametrize("value", [{}, {"name": ""}, {"name": "a", "verison": "1"}, {"name": "a", "hash8": "xyz"}, ""])
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {"name": ""},
+        {"name": "a", "verison": "1"},
+        {"name": "a", "hash8": "xyz"},
+        {"name": 5},
+        {"name": "a", "version": 1},
+        "",
+    ],
+)
 def test_an_identity_without_a_name_or_with_unknown_parts_is_refused(value: object) -> None:
     with pytest.raises(InvalidToolId):
         normalize_identity(value)  # type: ignore[arg-type]  # the union is the parameter of this test

@@ -133,7 +133,7 @@ def test_frozen_values_hash_by_content_and_survive_copy_and_pickle() -> None:
 
     assert hash(frozen) == hash(freeze({"a": [1, {"b": None}]}))
     assert isinstance(copy.deepcopy(frozen), FrozenDict)
-    revived = pickle.loads(pickle.dumps(frozen))  # noqa: S301 (our own bytes)
+    revived = pickle.loads(pickle.dumps(frozen))
     assert (type(revived), type(revived["a"])) == (FrozenDict, FrozenList)
     assert orjson.dumps(revived) == orjson.dumps(frozen)
 

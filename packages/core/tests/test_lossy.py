@@ -139,7 +139,9 @@ LOST = [
 
 
 @pytest.mark.req("AR-6.2")
-@pytest.mark.parametrize(("annotation", "feature"), LOST, ids=str)
+@pytest.mark.parametrize(
+    ("annotation", "feature"), LOST, ids=[f"{feature}-{at}" for at, (_, feature) in enumerate(LOST)]
+)
 def test_what_a_schema_cannot_say_is_reported_at_the_parameter(annotation: Any, feature: str) -> None:
     found = lossy_of(annotation)
 
@@ -358,7 +360,7 @@ Checked = Annotated[int, AfterValidator(even)]
         (tuple[Checked, Checked], tuple[int, int]),
         (Annotated[str, StringConstraints(strip_whitespace=True)] | int, str | int),
     ],
-    ids=str,
+    ids=["union", "annotated union", "list", "dict", "tuple", "stripped text"],
 )
 def test_the_schema_is_the_same_with_and_without_what_is_reported(marked: Any, plain: Any) -> None:
     def tool(it: Any) -> None: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import random
 from typing import Any
 
 import pytest
@@ -16,9 +16,12 @@ from toolcrib_core.cards import (
     render_cards,
 )
 from toolcrib_core.definition import ToolDefinition
-from toolcrib_core.errors import SchemaError
+from toolcrib_core.errors import InvalidArguments, SchemaError
 from toolcrib_core.identity import parse_tool_id
+from toolcrib_core.registry import create_registry
 from toolcrib_core.schema.check import check_schema
+from toolcrib_core.schema.validate import validate_arguments
+from toolcrib_core.serialization import deserialize_tool_definition, registry_json, serialize_tool_definition
 from toolcrib_core.tokens import count_tokens
 
 
@@ -28,23 +31,45 @@ def definitions(request: pytest.FixtureRequest) -> list[ToolDefinition]:
     return found
 
 
-@pytest.mark.req("AR-1.1")
-@pytest.mark.parametrize(("catalog", "refused"), [("own_catalog", 0), ("shared_catalog", 3)])
-def test_every_tool_becomes_a_definition_unless_its_schema_has_a_look_around_pattern(
-    request: pytest.FixtureRequest,
-    define_mcp_tool: Callable[[dict[str, Any]], ToolDefinition],
-    catalog: str,
-    refused: int,
+@pytest.mark.req("AR-1.1", "AR-6.2")
+@pytest.mark.parametrize(
+    ("definitions", "relaxed"), [("own_definitions", 0), ("shared_definitions", 3)], indirect=["definitions"]
+)
+def test_every_tool_becomes_a_definition_and_what_was_relaxed_is_said(
+    definitions: list[ToolDefinition], relaxed: int
 ) -> None:
-    failures: list[SchemaError] = []
-    for row in request.getfixturevalue(catalog):
-        try:
-            define_mcp_tool(row)
-        except SchemaError as failure:
-            failures.append(failure)
+    lossy = [definition for definition in definitions if definition.lossy]
 
-    assert len(failures) == refused
-    assert all("/pattern" in failure.message and "(?!" in failure.message for failure in failures)
+    assert len(lossy) == relaxed
+    assert all("/pattern" in lost.pointer for definition in lossy for lost in definition.lossy)
+
+
+@pytest.mark.req("AR-6.1")
+def test_every_definition_comes_back_from_its_serialized_form(definitions: list[ToolDefinition]) -> None:
+    for definition in definitions:
+        revived = deserialize_tool_definition(serialize_tool_definition(definition))
+
+        assert revived == definition
+        assert revived.wire_json == definition.wire_json
+
+
+@pytest.mark.fault("A9")
+@pytest.mark.req("AR-6.1", "AR-2.1")
+def test_a_whole_catalogue_serializes_to_the_same_bytes_in_any_order(definitions: list[ToolDefinition]) -> None:
+    shuffled = random.Random(7).sample(definitions, len(definitions))
+
+    assert registry_json(create_registry(shuffled)) == registry_json(create_registry(definitions))
+
+
+@pytest.mark.req("AR-6.4")
+def test_every_definition_judges_arguments_or_says_why_not(definitions: list[ToolDefinition]) -> None:
+    for definition in definitions:
+        required = definition.input_schema.get("required", [])
+
+        if required:
+            with pytest.raises(InvalidArguments) as caught:
+                validate_arguments(definition, {})
+            assert {each["keyword"] for each in caught.value.details["violations"]} >= {"required"}
 
 
 @pytest.mark.req("AR-6.4")

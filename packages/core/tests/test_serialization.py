@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -222,7 +223,7 @@ def test_the_bytes_of_a_registry_do_not_depend_on_the_order_of_registration() ->
     expected = registry_json(create_registry(tools, aliases=aliases))
 
     for seed in range(100):
-        shuffled = random.Random(seed).sample(tools, len(tools))  # noqa: S311 (reproducible, no secret)
+        shuffled = random.Random(seed).sample(tools, len(tools))
         assert registry_json(create_registry(shuffled, aliases=dict(reversed(aliases.items())))) == expected
 
 
@@ -255,9 +256,9 @@ print(hashlib.sha256(registry_json(create_registry(_some_tools()))).hexdigest())
 @pytest.mark.req("AR-6.1")
 @pytest.mark.parametrize("seed", ["0", "1", "4242"])
 def test_the_bytes_do_not_depend_on_the_hash_seed(seed: str) -> None:
-    here = os.path.dirname(__file__)
+    here = str(Path(__file__).parent)
     printed = [
-        subprocess.run(  # noqa: S603 (our own words)
+        subprocess.run(
             [sys.executable, "-c", _PRINT_DIGEST, here],
             env={**os.environ, "PYTHONHASHSEED": each},
             check=True,

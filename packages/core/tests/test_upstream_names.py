@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -162,7 +164,7 @@ def test_any_upstream_name_server_and_version_give_an_id_of_the_gateway_grammar(
 ) -> None:
     identity = upstream_identity(upstream_name, server=server, version=version)
 
-    hashed = identity if identity.version else identity.model_copy(update={"hash8": "00000000"})
+    hashed = identity if identity.version else dataclasses.replace(identity, hash8="00000000")
     assert parse_tool_id(format_tool_id(hashed, profile="gateway"), profile="gateway") == hashed
 
 

@@ -20,8 +20,8 @@ from toolcrib_core.errors import (
     InvalidSchema,
     MalformedJson,
 )
+from toolcrib_core.schema.compiled import compile_schema
 from toolcrib_core.schema.validate import (
-    compile_schema,
     is_valid,
     validate_arguments,
     validate_value,
@@ -53,7 +53,9 @@ def oracle_faults(schema: dict[str, Any], value: Any) -> set[tuple[str, str]]:
         # Where a name is wrong, `jsonschema` tells what the name breaks, and we that a name is wrong.
         if "propertyNames" in error.relative_schema_path:
             keyword = "propertyNames"
-        faults.add(("".join(f"/{key}" for key in error.absolute_path), named_alike(keyword)))
+        # `jsonschema` loses the place of a schema that is just `false`.
+        place = "" if keyword == "false" else "".join(f"/{key}" for key in error.absolute_path)
+        faults.add((place, named_alike(keyword)))
     return faults
 
 
@@ -62,7 +64,8 @@ def our_faults(schema: dict[str, Any], value: Any) -> set[tuple[str, str]]:
         validate_value(schema, value)
     except InvalidArguments as failure:
         violations: Any = failure.details["violations"]
-        return {(each["pointer"], named_alike(each["keyword"])) for each in violations}
+        keywords = [(each["pointer"], named_alike(each["keyword"])) for each in violations]
+        return {("" if keyword == "false" else pointer, keyword) for pointer, keyword in keywords}
     return set()
 
 

@@ -92,7 +92,8 @@ if TYPE_CHECKING:
     from toolcrib_core.risk import HARMLESS, ToolRisk, merge_risks
     from toolcrib_core.schema.canonical import canonical_json, digest
     from toolcrib_core.schema.check import check_schema
-    from toolcrib_core.schema.compare import Change, Comparison, compare
+    from toolcrib_core.schema.compare import Comparison, compare
+    from toolcrib_core.schema.compare_changes import Change
     from toolcrib_core.schema.validate import is_valid, iter_violations, validate_arguments, validate_value
     from toolcrib_core.serialization import (
         SerializedRegistry,
@@ -123,7 +124,7 @@ _HOMES = {
     "CARD_TARGET_TOKENS": "cards",
     "CardOverBudget": "errors",
     "CatalogError": "errors",
-    "Change": "schema.compare",
+    "Change": "schema.compare_changes",
     "ChoiceCard": "cards",
     "Comparison": "schema.compare",
     "DEFAULT_NAMESPACE": "identity",
@@ -340,13 +341,15 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
-    value = getattr(importlib.import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a checker that saw it would let every misspelt name pass
+
+    def __getattr__(name: str) -> object:
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
+        value = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

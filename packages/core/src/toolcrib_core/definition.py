@@ -131,7 +131,7 @@ class ToolDefinition(BaseModel):
     and in the camelCase of the wire. It is deeply immutable: schemas and metadata refuse changes too.
 
     Raises:
-        InvalidDefinition: Several parts are wrong, or one that has no narrower error; `details["violations"]` has them all.
+        InvalidDefinition: Several parts are wrong, or one without a narrower error; `details["violations"]` has all.
         NotJson: The only fault is a value in `metadata` or a schema that is not JSON.
         SchemaError: The only fault is a schema that cannot be used.
     """

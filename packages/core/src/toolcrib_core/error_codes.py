@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _WORD = r"[a-z0-9]+(?:-[a-z0-9]+)*"
-# A namespace or name may hold anything, so it stands percent-encoded here, dots included: every dot of a code separates.
+# A namespace or name may hold anything, so it is percent-encoded here, dots included: every dot of a code separates.
 _COMPONENT = r"(?:[A-Za-z0-9_~!*'()-]|%[0-9A-F]{2})+"
 _OUR_CODE = re.compile(rf"toolbox(?:\.{_WORD})+")
 _TOOL_CODE = re.compile(rf"tool\.{_COMPONENT}\.{_COMPONENT}(?:\.{_WORD})+")

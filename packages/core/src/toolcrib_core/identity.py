@@ -12,10 +12,9 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Literal, TypeAlias
 from urllib.parse import quote, unquote
-
-from pydantic import BaseModel, ConfigDict
 
 from toolcrib_core.errors import InvalidToolId
 
@@ -23,14 +22,18 @@ DEFAULT_NAMESPACE = "default"
 MAX_ID_LENGTH = 2048
 GATEWAY_MAX_ID_LENGTH = 240
 
+_MAX_SHOWN = 80
+
 IdProfile: TypeAlias = Literal["general", "gateway"]
 
 # What encodeURIComponent leaves as it is, beside letters and digits.
 _UNRESERVED = "-_.!~*'()"
+_PLAIN = re.compile(r"[A-Za-z0-9\-_.!~*'()]+")
 _ENCODED = r"(?:[A-Za-z0-9\-_.!~*'()]|%[0-9A-F]{2})+"
 _GENERAL = re.compile(
     rf"(?P<namespace>{_ENCODED}):(?P<name>{_ENCODED})(?:@(?P<version>{_ENCODED}))?(?:#(?P<hash8>[0-9a-f]{{8}}))?"
 )
+_PARTS = ("namespace", "name", "version", "hash8")
 _HASH8 = re.compile(r"[0-9a-f]{8}")
 _GATEWAY_PARTS = {
     "namespace": re.compile(r"[a-z][a-z0-9_-]{0,63}"),
@@ -39,13 +42,12 @@ _GATEWAY_PARTS = {
 }
 
 
-class ToolIdentity(BaseModel):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolIdentity:
     """The address of one tool, taken apart.
 
     `hash8` tells unversioned tools apart by the shape of their input; a tool that has a version needs none.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     namespace: str = DEFAULT_NAMESPACE
     name: str
@@ -71,14 +73,20 @@ def parse_tool_id(text: str, *, profile: IdProfile = "general") -> ToolIdentity:
     match = _GENERAL.fullmatch(text)
     if match is None:
         raise _invalid(text, _first_fault(text))
-    parts = match.groupdict()
+    namespace, name, version, hash_ = match.groups()
+    if "%" not in text:
+        # Nothing is encoded, so every part stands for itself and this is its only text.
+        identity = ToolIdentity(namespace=namespace, name=name, version=version, hash8=hash_)
+        if profile == "gateway":
+            _check_gateway_profile(identity, text)
+        return identity
     identity = ToolIdentity(
-        namespace=_decode(text, parts["namespace"]),
-        name=_decode(text, parts["name"]),
-        version=None if parts["version"] is None else _decode(text, parts["version"]),
-        hash8=parts["hash8"],
+        namespace=_decode(text, namespace),
+        name=_decode(text, name),
+        version=None if version is None else _decode(text, version),
+        hash8=hash_,
     )
-    # Every part decodes to one value, but a needlessly encoded letter (`%61`) would give that value a second text.
+    # A needlessly encoded letter (`%61`) would give the same identity a second text.
     canonical = format_tool_id(identity, profile=profile)
     if canonical != text:
         raise _invalid(text, f"Write it as `{canonical}`.")
@@ -114,8 +122,8 @@ def normalize_identity(value: str | ToolIdentity | Mapping[str, str | None]) -> 
     """
     if isinstance(value, str):
         return parse_tool_id(value if ":" in value else f"{DEFAULT_NAMESPACE}:{value}")
-    parts = value.model_dump() if isinstance(value, ToolIdentity) else dict(value)
-    unknown = sorted(set(parts) - set(ToolIdentity.model_fields))
+    parts = asdict(value) if isinstance(value, ToolIdentity) else dict(value)
+    unknown = sorted(set(parts) - set(_PARTS))
     if unknown:
         raise InvalidToolId(
             f"An identity has no part `{unknown[0]}`.", hint="Its parts are `namespace`, `name`, `version` and `hash8`."
@@ -132,6 +140,8 @@ def normalize_identity(value: str | ToolIdentity | Mapping[str, str | None]) -> 
 
 def encode_component(text: str) -> str:
     """Percent-encode as JavaScript's encodeURIComponent does."""
+    if _PLAIN.fullmatch(text):
+        return text
     try:
         return quote(text, safe=_UNRESERVED)
     except UnicodeEncodeError:
@@ -158,8 +168,11 @@ def hash8(upstream_name: str, input_schema: Mapping[str, object]) -> str:
 
 
 def _check_components(identity: ToolIdentity) -> None:
-    for part in ("namespace", "name", "version"):
-        if getattr(identity, part) == "":
+    for part in _PARTS:
+        value = getattr(identity, part)
+        if not isinstance(value, str) and (value is not None or part in {"namespace", "name"}):
+            raise InvalidToolId(f"The {part} of a tool id must be text.", details={"part": part})
+        if value == "":
             raise InvalidToolId(f"The {part} of a tool id is empty.", details={"part": part})
     if identity.hash8 is not None and _HASH8.fullmatch(identity.hash8) is None:
         raise InvalidToolId("The hash of a tool id must be 8 lower-case hex digits.", details={"part": "hash8"})
@@ -205,5 +218,5 @@ def _invalid(text: str, hint: str, part: str | None = None) -> InvalidToolId:
 
 
 def _shown(text: str) -> str:
-    short = text if len(text) <= 80 else f"{text[:79]}…"
+    short = text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
     return short.encode("unicode_escape").decode() if not short.isprintable() else short

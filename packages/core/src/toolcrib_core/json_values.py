@@ -18,7 +18,7 @@ MAX_DEPTH = 200
 MIN_INTEGER, MAX_INTEGER = -(2**63), 2**64 - 1
 
 
-def _refuse(self: object, *_: object, **__: object) -> NoReturn:
+def _refuse(*_: object, **__: object) -> NoReturn:
     raise TypeError("this JSON value belongs to a frozen definition; copy it with `thaw` to change it")
 
 

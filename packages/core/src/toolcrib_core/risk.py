@@ -1,7 +1,7 @@
 """How much harm a tool can do, and how risks add up.
 
 `merge_risks` is a join: the merged risk is never below any of its parts, in any order, however often. So a composition
-is at least as risky as its riskiest part, and what an untrusted source says about a tool can raise a risk, never lower it.
+is at least as risky as its riskiest part, and what an untrusted source says can raise a risk, never lower it.
 """
 
 from __future__ import annotations

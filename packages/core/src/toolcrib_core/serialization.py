@@ -118,6 +118,9 @@ def deserialize_tool_definition(data: Mapping[str, Any] | str | bytes) -> ToolDe
 def deserialize_registry(data: Mapping[str, Any] | str | bytes) -> ToolRegistry:
     """Read what `serialize_registry` wrote: all of it, or nothing.
 
+    The order of registration is not written down, since the bytes must not depend on it; the tools count as registered
+    in the order of their ids, which only matters between versions that are not SemVer.
+
     Raises:
         ToolError: What `deserialize_tool_definition`, `register` and `add_alias` raise.
     """

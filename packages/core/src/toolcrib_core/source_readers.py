@@ -45,7 +45,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What a source says about itself; an input or output that is not described is None."""
+    """What a source says about itself; a name or output that it does not have is None."""
 
     name: str | None
     input: GeneratedSchema
@@ -195,8 +195,9 @@ def _with_description(hint: Any, documented: str | None) -> Any:
     if not text:
         return hint
     bare = get_args(hint)[0] if metadata else hint
+    annotated: Any = Annotated
     # First, so that a description in the author's own `Field` wins.
-    return Annotated.__class_getitem__((bare, Field(description=text), *metadata))  # type: ignore[attr-defined]  # how `Annotated[…]` is built from a tuple on 3.11
+    return annotated[(bare, Field(description=text), *metadata)]
 
 
 def _described(schema: dict[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:

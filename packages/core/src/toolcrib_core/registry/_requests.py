@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 from toolcrib_core.errors import QueryError
@@ -30,7 +31,7 @@ def read_request(identity: IdentityLike, version: str | None = None) -> ToolIden
         raise QueryError(
             "The request names two versions: one in the identity and one beside it.", hint="Name only one of them."
         )
-    return request.model_copy(update={"version": version})
+    return replace(request, version=version)
 
 
 def readable(text: str) -> str:
@@ -46,4 +47,4 @@ def _read_text(text: str) -> ToolIdentity:
     version, mark, shape = tail.partition("#")
     if not any(sign in version for sign in _UNENCODED):
         return normalize_identity(text)
-    return normalize_identity(f"{head}{mark}{shape}").model_copy(update={"version": version})
+    return replace(normalize_identity(f"{head}{mark}{shape}"), version=version)

@@ -132,7 +132,7 @@ def _pattern_violations(node: SchemaNode) -> Iterator[Violation]:
             yield _at(
                 node, keyword, f"A pattern may have {MAX_PATTERN_LENGTH:,} characters, this one has {len(each):,}."
             )
-        elif not _compiles(each):
+        elif not is_matchable(each):
             yield _at(
                 node,
                 keyword,
@@ -147,7 +147,10 @@ def _dialect_violations(index: SchemaIndex, node: SchemaNode) -> Iterator[Violat
 
 
 @lru_cache(maxsize=1024)
-def _compiles(pattern: str) -> bool:
+def is_matchable(pattern: str) -> bool:
+    """Whether the pattern is short enough, and one that the linear-time engine knows."""
+    if len(pattern) > MAX_PATTERN_LENGTH:
+        return False
     try:
         jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=PATTERN_OPTIONS, offline=True)
     except jsonschema_rs.ValidationError:

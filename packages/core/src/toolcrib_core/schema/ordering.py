@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from toolcrib_core.json_values import FrozenDict, FrozenList
-from toolcrib_core.schema.keywords import SCHEMA_LISTS, SCHEMA_MAPS, SINGLE_SCHEMAS
+from toolcrib_core.schema.subschemas import APPLICATORS
 
 _AUTHORED_ORDER = frozenset({"properties"})
 
@@ -29,9 +29,8 @@ def order_data(value: Any) -> Any:
 
 
 def _order_value(keyword: str, value: Any) -> Any:
-    if keyword in SCHEMA_MAPS and isinstance(value, dict):
+    form = APPLICATORS.get(keyword)
+    if form == "map" and isinstance(value, dict):
         names = value if keyword in _AUTHORED_ORDER else sorted(value)
         return FrozenDict((name, order_schema(value[name])) for name in names)
-    if keyword in SINGLE_SCHEMAS or keyword in SCHEMA_LISTS:
-        return order_schema(value)
-    return order_data(value)
+    return order_data(value) if form is None else order_schema(value)

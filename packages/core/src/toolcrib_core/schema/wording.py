@@ -16,6 +16,8 @@ _MAX_COMPARED = 200
 
 def quoted(text: str) -> str:
     """Text from elsewhere, in backticks: shortened, on one line, and with nothing in it that cannot be seen."""
+    if len(text) <= _MAX_TEXT and text.isprintable() and "`" not in text:
+        return f"`{text}`"
     shortened = text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"
     visible = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in shortened)
     return f"`{visible.replace('`', chr(39))}`"
