@@ -99,13 +99,18 @@ class MiniLm:
         return centred / spread * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
 
 
+def common_words() -> list[str]:
+    """English words, the most frequent first."""
+    dictionary = files("symspellpy") / "frequency_dictionary_en_82_765.txt"
+    found = [line.split()[0] for line in dictionary.read_text(encoding="utf-8-sig").splitlines() if line]
+    return found[:COMMON_WORDS]
+
+
 def vocabulary(model: MiniLm) -> dict[str, str]:
     """Each stem with the most common word that has it."""
-    dictionary = files("symspellpy") / "frequency_dictionary_en_82_765.txt"
-    common = [line.split()[0] for line in dictionary.read_text(encoding="utf-8-sig").splitlines() if line]
     function_stems = {stem(word) for word in FUNCTION_WORDS}
     chosen: dict[str, str] = {}
-    for word in (*common[:COMMON_WORDS], *TECHNICAL, *sorted(model.vocabulary)):
+    for word in (*common_words(), *TECHNICAL, *sorted(model.vocabulary)):
         if re.fullmatch("[a-z]{2,20}", word) and stem(word) not in function_stems:
             chosen.setdefault(stem(word), word)
     return dict(sorted(chosen.items()))
@@ -155,7 +160,11 @@ def main() -> None:
     neighbours, cosines = nearest(vectors)
     closeness = np.where(cosines >= LEAST_CLOSENESS, np.rint(cosines * 255), 0).astype(np.uint8)
     stems, usual = (np.frombuffer("\n".join(each).encode(), np.uint8) for each in (words, words.values()))
-    np.savez_compressed(TABLE, stems=stems, words=usual, neighbours=neighbours, closeness=closeness)
+    rank = {word: at for at, word in enumerate(common_words())}
+    rarity = np.array([255 * rank.get(word, COMMON_WORDS) // COMMON_WORDS for word in words.values()], np.uint8)
+    np.savez_compressed(
+        TABLE, stems=stems, words=usual, rarity=rarity, neighbours=neighbours, closeness=closeness
+    )
     print(f"{TABLE.name}: {len(words)} stems, {TABLE.stat().st_size / 1e3:.0f} kB")
 
 

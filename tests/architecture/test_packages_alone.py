@@ -44,6 +44,39 @@ print(json.dumps(sorted(name for name in names if name.startswith("toolcrib"))))
 """
 
 
+_DIGEST = """
+import dataclasses, enum, hashlib, json, sys
+from typing import Annotated, Literal
+from pydantic import Field
+from toolcrib_core import ToolDefinition, create_registry, define_tool, registry_json, upstream_identity
+
+class Unit(enum.Enum):
+    METRIC = "metric"
+    IMPERIAL = "imperial"
+
+@dataclasses.dataclass
+class Place:
+    '''A place.'''
+    city: str
+    near: list["Place"] = dataclasses.field(default_factory=list)
+
+def forecast(place: Place, days: Annotated[int, Field(ge=1, le=14)] = 3, unit: Unit = Unit.METRIC,
+             detail: Literal["low", "high"] | None = None) -> dict[str, float]:
+    '''The weather of the next days.'''
+
+rows = [json.loads(line) for line in open(sys.argv[1], encoding="utf-8")]
+tools = [
+    ToolDefinition(
+        identity=upstream_identity(row["tool"]["name"], server=row["server"]),
+        upstream_name=row["tool"]["name"],
+        input_schema=row["tool"]["inputSchema"],
+    )
+    for row in sorted(rows, key=lambda row: hash(row["tool"]["name"]))
+]
+print(hashlib.sha256(registry_json(create_registry([*tools, define_tool(forecast), define_tool(Place)]))).hexdigest())
+"""
+
+
 def _uv(*arguments: str | Path) -> None:
     uv = find_uv()
     if uv is None:
@@ -162,6 +195,25 @@ def test_a_package_works_on_every_supported_python_of_this_machine(
     present = _install_and_smoke(package, python=python, wheels=wheels, home=tmp_path / "v", options=locked)
 
     assert present == _closure(package)
+
+
+@pytest.mark.req("AR-6.1")
+def test_a_registry_has_the_same_bytes_on_every_python_and_for_every_hash_seed(wheels: Path, tmp_path: Path) -> None:
+    corpus = ROOT / "packages/core/tests/corpus/tools.jsonl"
+    digests = {}
+
+    for version, python in _interpreters().items():
+        home = tmp_path / version
+        _uv("venv", "--python", python, home)
+        locked = ("--constraint", ROOT / LOCK_NAME)
+        _uv("pip", "install", "--no-config", "--python", home, *locked, _wheel(wheels, PACKAGES["toolcrib-core"]))
+        for seed in ("0", "1", "99"):
+            command = [str(home / "bin" / "python"), "-c", _DIGEST, str(corpus)]
+            environment = {**os.environ, "PYTHONHASHSEED": seed}
+            run = subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=_SECONDS)
+            digests[version, seed] = run.stdout
+
+    assert len(set(digests.values())) == 1, digests
 
 
 def test_the_umbrella_holds_every_package_but_the_optional_one() -> None:

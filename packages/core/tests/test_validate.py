@@ -101,7 +101,7 @@ def test_a_schema_of_an_older_dialect_is_applied_by_its_own_rules(schema: dict[s
 def test_the_faults_in_arguments_of_real_tools_are_those_of_the_reference(shared_catalog: list[dict[str, Any]]) -> None:
     schemas = {json.dumps(row["tool"]["inputSchema"]): row["tool"]["inputSchema"] for row in shared_catalog}
     checked = 0
-    for schema in list(schemas.values())[::12]:
+    for schema in schemas.values():
         try:
             compile_schema(schema)
         except InvalidSchema:

@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     from toolcrib_core.schema.check import check_schema
     from toolcrib_core.schema.compare import Comparison, compare
     from toolcrib_core.schema.compare_changes import Change
+    from toolcrib_core.schema.relax import relax_patterns
     from toolcrib_core.schema.validate import is_valid, iter_violations, validate_arguments, validate_value
     from toolcrib_core.serialization import (
         SerializedRegistry,
@@ -107,6 +108,7 @@ if TYPE_CHECKING:
     from toolcrib_core.sources import define_tool
     from toolcrib_core.tags import normalize_tags
     from toolcrib_core.tokens import count_tokens
+    from toolcrib_core.tree import BrowseTree, PathInvalid, PathNotFound, TreeEntry, TreeLeaf, TreeNode, parse_path
     from toolcrib_core.truncation import truncate_description
     from toolcrib_core.upstream_names import derive_name, infer_namespace, upstream_identity
     from toolcrib_core.versions import SemVer, VersionRange, parse_range, parse_version
@@ -120,6 +122,7 @@ _HOMES = {
     "AmbiguousTool": "errors",
     "ArgumentError": "errors",
     "ArgumentsTooLarge": "errors",
+    "BrowseTree": "tree",
     "CARD_MAX_TOKENS": "cards",
     "CARD_TARGET_TOKENS": "cards",
     "CardOverBudget": "errors",
@@ -142,6 +145,8 @@ _HOMES = {
     "MalformedJson": "errors",
     "NotJson": "errors",
     "PREAMBLE_TOKENS": "cards",
+    "PathInvalid": "tree",
+    "PathNotFound": "tree",
     "Principal": "context",
     "QueryError": "errors",
     "RegistryChange": "registry",
@@ -167,6 +172,9 @@ _HOMES = {
     "ToolRegistry": "registry",
     "ToolRisk": "risk",
     "Tracer": "context",
+    "TreeEntry": "tree",
+    "TreeLeaf": "tree",
+    "TreeNode": "tree",
     "UnknownTool": "errors",
     "UnknownVersion": "errors",
     "VersionRange": "versions",
@@ -208,10 +216,12 @@ _HOMES = {
     "of_kind": "predicates",
     "order_cards": "cards",
     "parse_json": "json_text",
+    "parse_path": "tree",
     "parse_range": "versions",
     "parse_tool_id": "identity",
     "parse_version": "versions",
     "registry_json": "serialization",
+    "relax_patterns": "schema.relax",
     "render_card": "cards",
     "render_cards": "cards",
     "serialize_registry": "serialization",
@@ -239,6 +249,7 @@ __all__ = [
     "AmbiguousTool",
     "ArgumentError",
     "ArgumentsTooLarge",
+    "BrowseTree",
     "CardOverBudget",
     "CatalogError",
     "Change",
@@ -256,6 +267,8 @@ __all__ = [
     "LossyFeature",
     "MalformedJson",
     "NotJson",
+    "PathInvalid",
+    "PathNotFound",
     "Principal",
     "QueryError",
     "RegistryChange",
@@ -281,6 +294,9 @@ __all__ = [
     "ToolRegistry",
     "ToolRisk",
     "Tracer",
+    "TreeEntry",
+    "TreeLeaf",
+    "TreeNode",
     "UnknownTool",
     "UnknownVersion",
     "VersionRange",
@@ -322,10 +338,12 @@ __all__ = [
     "of_kind",
     "order_cards",
     "parse_json",
+    "parse_path",
     "parse_range",
     "parse_tool_id",
     "parse_version",
     "registry_json",
+    "relax_patterns",
     "render_card",
     "render_cards",
     "serialize_registry",

@@ -17,12 +17,11 @@ from typing import Literal, TypeAlias
 from urllib.parse import quote, unquote
 
 from toolcrib_core.errors import InvalidToolId
+from toolcrib_core.wording import quoted, shown
 
 DEFAULT_NAMESPACE = "default"
 MAX_ID_LENGTH = 2048
 GATEWAY_MAX_ID_LENGTH = 240
-
-_MAX_SHOWN = 80
 
 IdProfile: TypeAlias = Literal["general", "gateway"]
 
@@ -193,7 +192,7 @@ def _decode(text: str, encoded: str) -> str:
     try:
         return unquote(encoded, errors="strict")
     except UnicodeDecodeError:
-        raise _invalid(text, f"`{_shown(encoded)}` does not decode to text.") from None
+        raise _invalid(text, f"{quoted(encoded)} does not decode to text.") from None
 
 
 def _first_fault(text: str) -> str:
@@ -213,10 +212,5 @@ def _first_fault(text: str) -> str:
 
 def _invalid(text: str, hint: str, part: str | None = None) -> InvalidToolId:
     return InvalidToolId(
-        f"`{_shown(text)}` is not a tool id.", hint=hint, details={"text": _shown(text), "part": part} if part else {}
+        f"{quoted(text)} is not a tool id.", hint=hint, details={"text": shown(text), "part": part} if part else {}
     )
-
-
-def _shown(text: str) -> str:
-    short = text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
-    return short.encode("unicode_escape").decode() if not short.isprintable() else short

@@ -8,11 +8,11 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from types import MappingProxyType
 
 from toolcrib_core.errors import CatalogError, UnknownTool, WireNameCollision
 from toolcrib_core.identity import DEFAULT_NAMESPACE, ToolIdentity, parse_tool_id
+from toolcrib_core.wording import nearest, quoted, shown
 
 MAX_WIRE_NAME_LENGTH = 64
 
@@ -24,8 +24,7 @@ _MIN_STEM = 5
 _LEGAL = re.compile(r"[A-Za-z0-9_-]+")
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]+")
 # difflib compares in quadratic time, so a suggestion is sought among this many neighbours in the alphabet only.
-_NEIGHBOURS = 500
-_SHOWN_LENGTH = 80
+_NEIGHBOURS = 100
 
 
 class WireNames:
@@ -69,7 +68,7 @@ class WireNames:
         name = self._names.get(tool_id)
         if name is None:
             near = _nearest(tool_id, list(self._names))
-            raise UnknownTool(f"No wire name was made for `{_shown(tool_id)}`.", hint=_did_you_mean(near))
+            raise UnknownTool(f"No wire name was made for {quoted(tool_id)}.", hint=_did_you_mean(near))
         return name
 
     def decode(self, wire_name: str) -> str:
@@ -82,7 +81,7 @@ class WireNames:
         if tool_id is None:
             near = _nearest(wire_name.removeprefix(self._prefix), self._sorted_bare_names)
             raise UnknownTool(
-                f"No tool is called `{_shown(wire_name)}`.", hint=_did_you_mean(near and f"{self._prefix}{near}")
+                f"No tool is called {quoted(wire_name)}.", hint=_did_you_mean(near and f"{self._prefix}{near}")
             )
         return tool_id
 
@@ -103,7 +102,7 @@ class WireNames:
 def _checked_limit(max_length: int, prefix: str) -> int:
     if prefix and _LEGAL.fullmatch(prefix) is None:
         raise CatalogError(
-            f"`{_shown(prefix)}` cannot stand before a wire name.", hint="Use letters, digits, `_` and `-` only."
+            f"{quoted(prefix)} cannot stand before a wire name.", hint="Use letters, digits, `_` and `-` only."
         )
     limit = max_length - len(prefix)
     least = _MIN_STEM + 1 + _SUFFIX_LENGTH
@@ -111,7 +110,7 @@ def _checked_limit(max_length: int, prefix: str) -> int:
         raise CatalogError(
             f"The prefix leaves {limit} of {max_length} characters for a wire name.",
             hint=f"Shorten it: a name needs {least}.",
-            details={"maxLength": max_length, "prefix": _shown(prefix), "least": least},
+            details={"maxLength": max_length, "prefix": shown(prefix), "least": least},
         )
     return limit
 
@@ -154,16 +153,9 @@ def _ids_by_spelling(names: dict[str, str], prefix: str) -> dict[str, str]:
 
 
 def _nearest(wanted: str, known: list[str]) -> str | None:
-    wanted = wanted[:_SHOWN_LENGTH]
     middle = bisect_left(known, wanted)
-    near = get_close_matches(wanted, known[max(0, middle - _NEIGHBOURS) : middle + _NEIGHBOURS], n=1)
-    return near[0] if near else None
+    return nearest(wanted, known[max(0, middle - _NEIGHBOURS) : middle + _NEIGHBOURS])
 
 
 def _did_you_mean(near: str | None) -> str:
     return f"Did you mean `{near}`?" if near else "Look the tool up again: its name may have changed."
-
-
-def _shown(text: str) -> str:
-    short = text if len(text) <= _SHOWN_LENGTH else f"{text[:_SHOWN_LENGTH]}…"
-    return short if short.isprintable() else short.encode("unicode_escape").decode()

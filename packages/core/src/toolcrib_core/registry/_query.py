@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypedDict
@@ -24,6 +23,7 @@ from toolcrib_core.predicates import (
     with_risk,
     with_version,
 )
+from toolcrib_core.wording import listed, nearest, quoted
 
 
 class QueryFilters(TypedDict, total=False):
@@ -147,13 +147,9 @@ def _check_names(filters: QueryFilters) -> None:
     known = sorted(QueryFilters.__annotations__)
     for name in filters:
         if name not in known:
-            close = difflib.get_close_matches(name[:64], known, n=1)
-            raise QueryError(
-                f"`query` has no filter `{name[:64]}`.",
-                hint=f"Did you mean `{close[0]}`?"
-                if close
-                else f"There are {', '.join(f'`{each}`' for each in known)}.",
-            )
+            meant = nearest(name, known)
+            hint = f"Did you mean {quoted(meant)}?" if meant else f"There are {listed(known)}."
+            raise QueryError(f"`query` has no filter {quoted(name)}.", hint=hint)
 
 
 def _shown_by(select: Selection | Callable[[ToolDefinition], object]) -> Callable[[ToolDefinition], object]:

@@ -16,7 +16,7 @@ from toolcrib_core.schema.limits import SCHEMA_LIMITS, find_limit_fault
 from toolcrib_core.schema.messages import Violation, describe
 from toolcrib_core.schema.pointers import pointer_from
 from toolcrib_core.schema.refs import REFERENCES, SchemaIndex, SchemaNode
-from toolcrib_core.schema.wording import listed, quoted
+from toolcrib_core.wording import listed, quoted
 
 MAX_PATTERN_LENGTH: Final = 4096
 PATTERN_OPTIONS: Final = jsonschema_rs.RegexOptions(size_limit=10 * 1024 * 1024, dfa_size_limit=10 * 1024 * 1024)

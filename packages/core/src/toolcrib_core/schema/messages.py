@@ -14,7 +14,7 @@ import orjson
 from jsonschema_rs import ValidationError, ValidationErrorKind
 
 from toolcrib_core.schema.pointers import MISSING, look_up, pointer_from
-from toolcrib_core.schema.wording import MAX_SHOWN, count, either, kind_of, listed, nearest, quoted
+from toolcrib_core.wording import MAX_SHOWN, count, either, kind_of, listed, nearest, quoted
 
 _MAX_BRANCH_SENTENCES = 3
 

@@ -33,8 +33,8 @@ def _relaxed(schema: Mapping[str, Any], pointer: str, lost: list[LossyFeature]) 
     if isinstance(pattern, str) and not is_matchable(pattern):
         del relaxed["pattern"]
         lost.append(_left_out(pointer_join(pointer, "pattern")))
-    names = relaxed.get("patternProperties")
-    unmatchable = [name for name in names if not is_matchable(name)] if isinstance(names, dict) else []
+    names: dict[str, Any] = relaxed.get("patternProperties", {})
+    unmatchable = [name for name in names if not is_matchable(name)]
     if unmatchable:
         relaxed["patternProperties"] = {name: names[name] for name in names if name not in unmatchable}
         # What such a name allowed may be any property now: which ones it meant cannot be told.

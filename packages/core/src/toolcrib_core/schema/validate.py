@@ -18,7 +18,7 @@ from toolcrib_core.json_values import thaw
 from toolcrib_core.schema.compiled import MAX_APPLICATIONS, CompiledSchema, Target, compile_schema
 from toolcrib_core.schema.limits import INSTANCE_LIMITS, SMALL_BYTES, find_limit_fault, is_small_json
 from toolcrib_core.schema.messages import Violation, describe
-from toolcrib_core.schema.wording import kind_of, quoted
+from toolcrib_core.wording import kind_of, quoted
 
 MAX_EXPLAINED: Final = 20_000
 """How many schemas may be applied to still say what is wrong: with alternatives inside alternatives the engine lists

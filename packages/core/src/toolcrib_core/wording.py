@@ -10,17 +10,21 @@ MAX_SHOWN: Final = 20
 """How many names or options a message lists before it only counts them."""
 
 _MAX_TEXT = 80
-_MAX_COMPARED_LENGTH = 64
+_MAX_COMPARED_LENGTH = 128
 _MAX_COMPARED = 200
 
 
 def quoted(text: str) -> str:
     """Text from elsewhere, in backticks: shortened, on one line, and with nothing in it that cannot be seen."""
-    if len(text) <= _MAX_TEXT and text.isprintable() and "`" not in text:
-        return f"`{text}`"
+    return f"`{shown(text).replace('`', chr(39))}`"
+
+
+def shown(text: str) -> str:
+    """Text from elsewhere, shortened, on one line, and with nothing in it that cannot be seen."""
+    if len(text) <= _MAX_TEXT and text.isprintable():
+        return text
     shortened = text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"
-    visible = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in shortened)
-    return f"`{visible.replace('`', chr(39))}`"
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in shortened)
 
 
 def listed(texts: Iterable[str]) -> str:
