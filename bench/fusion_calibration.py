@@ -76,7 +76,7 @@ def gather_cases(judged: RetrievalSet, embedder: DocumentVectors) -> list[Case]:
 
 def fit(sets: Sequence[Sequence[Case]]) -> FusionWeights:
     """The weights with the lowest cost, by steps along one coefficient at a time."""
-    best = FusionWeights(base=0.7, coverage=0.0, specificity=0.0, gap=0.0, length=0.0, unknown=0.0, steps=1.0)
+    best = FusionWeights(base=0.7, coverage=0.0, specificity=0.0, gap=0.0, unknown=0.0, steps=1.0)
     lowest, step = cost(sets, best), 0.4
     while step >= SMALLEST_STEP:
         tried = [

@@ -162,9 +162,7 @@ def main() -> None:
     stems, usual = (np.frombuffer("\n".join(each).encode(), np.uint8) for each in (words, words.values()))
     rank = {word: at for at, word in enumerate(common_words())}
     rarity = np.array([255 * rank.get(word, COMMON_WORDS) // COMMON_WORDS for word in words.values()], np.uint8)
-    np.savez_compressed(
-        TABLE, stems=stems, words=usual, rarity=rarity, neighbours=neighbours, closeness=closeness
-    )
+    np.savez_compressed(TABLE, stems=stems, words=usual, rarity=rarity, neighbours=neighbours, closeness=closeness)
     print(f"{TABLE.name}: {len(words)} stems, {TABLE.stat().st_size / 1e3:.0f} kB")
 
 

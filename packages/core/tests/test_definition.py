@@ -111,6 +111,16 @@ def test_every_violation_is_reported_at_once() -> None:
     assert "Traceback" not in str(caught.value)
 
 
+@pytest.mark.req("AR-1.1")
+def test_a_misspelt_field_is_answered_with_the_right_one() -> None:
+    with pytest.raises(
+        InvalidDefinition, match="`/descripton` is not known here; did you mean `description`"
+    ) as caught:
+        ToolDefinition(descripton="x")
+
+    assert "`/name` is missing" in caught.value.message
+
+
 @pytest.mark.req("AR-1.1", "AR-6.3", "AR-6.4")
 @pytest.mark.parametrize(
     ("fields", "error", "said"),

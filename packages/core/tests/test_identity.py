@@ -194,6 +194,8 @@ def test_a_missing_namespace_becomes_default_and_an_empty_version_none(value: ob
         {"name": 5},
         {"name": "a", "version": 1},
         "",
+        None,
+        7,
     ],
 )
 def test_an_identity_without_a_name_or_with_unknown_parts_is_refused(value: object) -> None:

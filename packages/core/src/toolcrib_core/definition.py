@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from datetime import date
-from functools import cached_property
-from typing import Annotated, Any, Literal, Self, TypeAlias, TypeGuard
+from functools import cached_property, reduce
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeAlias, TypeGuard
 
 import orjson
 from pydantic import (
@@ -20,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticCustomError
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from toolcrib_core.errors import InvalidDefinition, ToolError
 from toolcrib_core.identity import ToolIdentity, format_tool_id, hash8, normalize_identity
@@ -31,6 +31,7 @@ from toolcrib_core.schema.check import check_schema
 from toolcrib_core.schema.dialect import upgrade_dialect
 from toolcrib_core.schema.ordering import order_data, order_schema
 from toolcrib_core.tags import normalize_tags
+from toolcrib_core.wording import count, nearest
 
 ToolKind: TypeAlias = Literal["tool", "agent", "skill", "internal"]
 
@@ -273,29 +274,41 @@ def is_tool_definition(value: object) -> TypeGuard[ToolDefinition]:
 
 
 def _narrowest_error(failure: ValidationError, data: dict[str, Any]) -> ToolError:
-    violations: list[dict[str, object]] = []
-    causes: list[ToolError] = []
-    for each in failure.errors(include_url=False, include_input=False):
-        pointer = ""
-        for key in each["loc"]:
-            pointer = pointer_join(pointer, key)
-        cause = each.get("ctx", {}).get("error")
-        violations.append({"pointer": pointer, "message": each["msg"]})
-        if isinstance(cause, ToolError):
-            causes.append(cause)
-            violations[-1] |= {"code": cause.code, **({"details": cause.details} if cause.details else {})}
+    violations = [_violation(each) for each in failure.errors(include_url=False, include_input=False)]
     name = data.get("name") or data.get("identity") or "?"
-    if len(violations) == 1 and causes:
-        cause, where = causes[0], violations[0]["pointer"]
+    cause = violations[0].cause
+    if len(violations) == 1 and cause is not None:
+        where = violations[0].pointer
         return type(cause)(
             f"`{name}` has an unusable `{where}`: {cause.message}" if where else cause.message,
             code=cause.code,
             hint=cause.hint,
             details={**cause.details, "field": where},
         )
-    listed = "; ".join(f"`{each['pointer'] or '/'}` {each['message']}" for each in violations)
+    listed = "; ".join(f"`{each.pointer or '/'}` {each.message.rstrip('.')}" for each in violations)
     return InvalidDefinition(
-        f"The definition of `{name}` is wrong in {len(violations)} place{'s' if len(violations) > 1 else ''}: {listed}",
+        f"The definition of `{name}` is wrong in {count(len(violations), 'place')}: {listed}.",
         hint="Mend every place listed; nothing was registered.",
-        details={"violations": violations},
+        details={"violations": [each.to_dict() for each in violations]},
     )
+
+
+class _Violation(NamedTuple):
+    pointer: str
+    message: str
+    cause: ToolError | None
+
+    def to_dict(self) -> dict[str, object]:
+        told = {} if self.cause is None else {"code": self.cause.code, "details": self.cause.details}
+        return {"pointer": self.pointer, "message": self.message, **told}
+
+
+def _violation(found: ErrorDetails) -> _Violation:
+    pointer = reduce(pointer_join, found["loc"], "")
+    if found["type"] == "missing":
+        return _Violation(pointer, "is missing", None)
+    if found["type"] == "extra_forbidden":
+        meant = nearest(str(found["loc"][-1]), ToolDefinition.model_fields)
+        return _Violation(pointer, f"is not known here{f'; did you mean `{meant}`?' if meant else ''}", None)
+    cause = found.get("ctx", {}).get("error")
+    return _Violation(pointer, found["msg"], cause if isinstance(cause, ToolError) else None)

@@ -121,6 +121,8 @@ def normalize_identity(value: str | ToolIdentity | Mapping[str, str | None]) -> 
     """
     if isinstance(value, str):
         return parse_tool_id(value if ":" in value else f"{DEFAULT_NAMESPACE}:{value}")
+    if not isinstance(value, ToolIdentity | Mapping):
+        raise InvalidToolId(f"A tool is named by its id or its parts, not by a value of type `{type(value).__name__}`.")
     parts = asdict(value) if isinstance(value, ToolIdentity) else dict(value)
     unknown = sorted(set(parts) - set(_PARTS))
     if unknown:
