@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 
 from toolcrib_core.definition import ToolDefinition
+from toolcrib_core.predicates import ToolPredicate, holds
 from toolcrib_core.registry._query import QueryFilters, Selection, ToolSummary, run_query
 from toolcrib_core.registry._requests import IdentityLike
 from toolcrib_core.registry._resolve import choose_tool, get_by_id
+from toolcrib_core.registry._search import IndexKeeper
 from toolcrib_core.registry._state import RegistryOptions, RegistryState
 from toolcrib_core.registry._warnings import deprecation_warning, emit
 
 if TYPE_CHECKING:
+    from toolcrib_core.search import Embedder, FindabilityReport, SearchIndex, SearchResult
     from toolcrib_core.serialization import SerializedRegistry
 
 _Shown = TypeVar("_Shown")
@@ -27,11 +31,12 @@ class RegistryView:
     call, whole or not at all.
     """
 
-    __slots__ = ("_options", "_state")
+    __slots__ = ("_indexes", "_options", "_state")
 
-    def __init__(self, state: RegistryState, options: RegistryOptions) -> None:
+    def __init__(self, state: RegistryState, options: RegistryOptions, indexes: IndexKeeper | None = None) -> None:
         self._state = state
         self._options = options
+        self._indexes = indexes or IndexKeeper()
 
     @property
     def revision(self) -> int:
@@ -126,9 +131,47 @@ class RegistryView:
         """
         return run_query(self._state.ordered, filters, select)
 
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        explain: bool = False,
+        where: ToolPredicate | None = None,
+        embedder: Embedder | None = None,
+    ) -> SearchResult:
+        """The tools that fit a request in words, the best first; only tools with evidence are hits.
+
+        `where` keeps the tools that a predicate is true for. With `explain` each hit says which words in which fields
+        earned its score. With an `embedder` closeness in meaning counts too.
+
+        Raises:
+            QueryError: The request is not text, `limit` is out of bounds, or the predicate failed.
+        """
+        keep = None if where is None else partial(holds, where)
+        return self.search_index().search(query, limit=limit, explain=explain, filter=keep, embedder=embedder)
+
+    def search_index(self) -> SearchIndex:
+        """The index behind `search`, of the tools as they are now; only what changed since the last one is read."""
+        return self._indexes.index_of(self._state)
+
+    def findability(self, cases: Mapping[str, Sequence[str]] | None = None) -> FindabilityReport:
+        """Whether requests lead to the tools they were written for, who is in front, and which tools are confusable.
+
+        `cases` has the requests by tool id; without it they are those that definitions list in their metadata under
+        `searchCases`.
+
+        Raises:
+            UnknownTool: A case names a tool that is not registered.
+            QueryError: A case is malformed, or there are too many.
+        """
+        from toolcrib_core.search import findability
+
+        return findability(self.search_index(), cases)
+
     def snapshot(self) -> RegistrySnapshot:
         """This moment, to be read for ever; it costs nothing, whatever the size."""
-        return RegistrySnapshot(self._state, self._options)
+        return RegistrySnapshot(self._state, self._options, self._indexes)
 
     def serialize(self) -> SerializedRegistry:
         """Every tool and alias as plain JSON; the same for every order of registration."""
