@@ -11,7 +11,6 @@ from dataclasses import dataclass
 # The longest matching prefix decides; `None` means built.
 _PENDING: dict[str, str | None] = {
     "AR": None,
-    "AR-3": "search is not built yet",
     "RT": "the runtime package holds no features yet",
     "AD": "the adapters hold no features yet",
     "TP": "the toolpacks package holds no features yet",
@@ -23,12 +22,15 @@ _PENDING: dict[str, str | None] = {
     "GW-1.4": None,
     "GW-1.6": None,
     "GW-2": None,
+    "GW-3.2": None,
+    "GW-3.3": None,
 }
 
 # What a built requirement says beyond what is built: the rest comes with the part that is named.
 _NOTES = {
-    "AR-2.1": "`search(…)` comes with AR-3.1",
     "GW-1.6": "browse, hydrate and execute come with the mcp package",
+    "GW-3.2": "the gateway's answer `PATH_INVALID` comes with the mcp package",
+    "GW-3.3": "the cards of the entries come with the mcp package",
     "GW-2.3": "the reports of `toolcrib status` and `doctor` come with the cli package",
 }
 

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -42,6 +44,19 @@ class ToyEmbedder:
         for row, text in zip(rows, texts, strict=True):
             row[: len(CONCEPTS)] = [sum(word in text.lower() for word in concept) for concept in CONCEPTS]
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1)
+
+
+class SlowEmbedder(ToyEmbedder):
+    """Embeds when it is told to go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.started, self.go_on = threading.Event(), threading.Event()
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.started.set()
+        assert self.go_on.wait(timeout=30)
+        return super().embed(texts)
 
 
 class DictCache:
@@ -154,6 +169,37 @@ def test_only_tools_that_are_new_are_embedded() -> None:
     index.with_tools([tool("dig", "Make a hole.")], [TOOLS[0].id]).search("weather", embedder=embedder)
 
     assert [text for text in embedder.texts if text.startswith("crib:")] == ["crib: dig. Make a hole."]
+
+
+def test_threads_that_ask_for_the_same_new_tools_embed_them_once() -> None:
+    embedder = SlowEmbedder()
+    memory = DocumentVectors(embedder)
+
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(memory.tools, TOOLS)
+        assert embedder.started.wait(timeout=30)
+        second = threads.submit(memory.tools, TOOLS)
+        embedder.go_on.set()
+
+        assert first.result(timeout=30) is second.result(timeout=30)
+    assert sum(text.startswith("crib:") for text in embedder.texts) == len(TOOLS)
+
+
+def test_tools_that_are_ready_do_not_wait_for_others_to_be_embedded() -> None:
+    embedder = SlowEmbedder()
+    memory = DocumentVectors(embedder)
+    embedder.go_on.set()
+    ready = memory.tools(TOOLS)
+    embedder.started.clear()
+    embedder.go_on.clear()
+
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(memory.tools, (tool("dig", "Make a hole."),))
+        assert embedder.started.wait(timeout=30)
+
+        assert memory.tools(TOOLS) is ready
+        assert not waiting.done()
+        embedder.go_on.set()
 
 
 def test_a_changed_schema_alone_costs_no_embedding() -> None:

@@ -55,7 +55,7 @@ class VectorCache(Protocol):
 class EmbeddedTools:
     """Tools and their vectors, in the same order."""
 
-    definitions: Sequence[ToolDefinition]
+    definitions: tuple[ToolDefinition, ...]
     rows: Vectors
     noise: float
     """How near some tool is to a request that means nothing: what is not nearer is no evidence."""
@@ -73,8 +73,9 @@ class EmbeddedTools:
 class DocumentVectors:
     """An `Embedder` that remembers the vectors of tools, so that each is embedded once.
 
-    Pass it wherever an embedder goes. A bare embedder is remembered too, while it lives; what this adds is the cache on
-    disk. Vectors are known by the digest of the text that was embedded: an edited schema costs nothing.
+    Pass it wherever an embedder goes. The bare embedders used last are remembered too; what this adds is a cache that
+    outlives the process. Vectors are known by the digest of the text that was embedded: an edited schema costs nothing.
+    Threads may share it, and a search of tools that are ready never waits for others to be embedded.
     """
 
     def __init__(self, embedder: Embedder, *, cache: VectorCache | None = None) -> None:
@@ -110,13 +111,20 @@ class DocumentVectors:
         Raises:
             EmbedderUnusable: The embedder gives another shape than it promises, or numbers that are not finite.
         """
+        wanted = tuple(definitions)
+        return self._ready(wanted) or self._made(wanted)
+
+    def _ready(self, definitions: tuple[ToolDefinition, ...]) -> EmbeddedTools | None:
+        return next((each for each in self._snapshots if each.definitions is definitions), None)
+
+    def _made(self, definitions: tuple[ToolDefinition, ...]) -> EmbeddedTools:
         with self._lock:
-            for snapshot in self._snapshots:
-                if snapshot.definitions is definitions:
-                    return snapshot
-            rows = self._gathered(definitions)
-            made = EmbeddedTools(definitions=definitions, rows=rows, noise=self._noise(rows))
-            self._snapshots = [made, *self._snapshots[: _SNAPSHOTS - 1]]
+            made = self._ready(definitions)
+            if made is None:
+                rows = self._gathered(definitions)
+                made = EmbeddedTools(definitions=definitions, rows=rows, noise=self._noise(rows))
+                # A new list, never a changed one: `_ready` looks at it without the lock.
+                self._snapshots = [made, *self._snapshots[: _SNAPSHOTS - 1]]
             return made
 
     def _gathered(self, definitions: Sequence[ToolDefinition]) -> Vectors:
@@ -131,7 +139,7 @@ class DocumentVectors:
         return rows
 
     def _noise(self, rows: Vectors) -> float:
-        nearest = (self.embed(_MEANINGLESS) @ rows.T).max(axis=1, initial=0.0)
+        nearest = np.einsum("ij,kj->ki", rows, self.embed(_MEANINGLESS)).max(axis=1, initial=0.0)
         return float(np.median(nearest))
 
     def _vectors(self, texts: Sequence[str]) -> Vectors:
@@ -188,7 +196,9 @@ def _spaced(text: str) -> str:
 
 
 def _unit_rows(embedder: Embedder, texts: Sequence[str]) -> Vectors:
-    rows = np.asarray(embedder.embed(texts), dtype=np.float32)
+    # A request may hold half of a surrogate pair, which no tokenizer takes.
+    legal = [text.encode(errors="replace").decode() for text in texts]
+    rows = np.asarray(embedder.embed(legal), dtype=np.float32)
     if rows.shape != (len(texts), embedder.dimensions):
         raise EmbedderUnusable(
             f"The embedder `{embedder.name}` gave an array of shape {rows.shape} for {len(texts)} texts.",
