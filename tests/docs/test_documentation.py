@@ -14,6 +14,12 @@ DOCUMENTS = sorted(
 )
 
 
+@pytest.fixture(autouse=True)
+def own_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an example keeps for its user is not kept for the one who runs the tests."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_blocks_of_a_document_do_what_it_shows(document: Path) -> None:
     assert problems(document.read_text("utf-8")) == []

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 import toolcrib_core
+import toolcrib_semantic
 from toolcrib_core import ToolError
 
 _REFERENCE = Path(__file__).parents[2] / "docs/reference/errors.md"
@@ -17,7 +18,11 @@ _ROW = re.compile(r"\| `(?P<code>[a-z.-]+)` \| (?P<category>\w+) \| `(?P<name>\w
 
 def _errors() -> set[tuple[str, str, str]]:
     found = set()
-    for module in pkgutil.walk_packages(toolcrib_core.__path__, "toolcrib_core."):
+    modules = [
+        *pkgutil.walk_packages(toolcrib_core.__path__, "toolcrib_core."),
+        *pkgutil.walk_packages(toolcrib_semantic.__path__, "toolcrib_semantic."),
+    ]
+    for module in modules:
         for name, each in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
             if issubclass(each, ToolError):
                 found.add((each.default_code, each.default_category.value, name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from toolcrib_core.search.dense import DocumentVectors, VectorCache
 from toolcrib_core.search.embedder import Embedder
 from toolcrib_core.search.findability import CaseFinding, ConfusablePair, FindabilityReport, findability
 from toolcrib_core.search.index import SearchIndex
@@ -10,6 +11,7 @@ from toolcrib_core.search.results import Explanation, SearchHit, SearchResult, T
 __all__ = [
     "CaseFinding",
     "ConfusablePair",
+    "DocumentVectors",
     "Embedder",
     "Explanation",
     "FindabilityReport",
@@ -17,5 +19,6 @@ __all__ = [
     "SearchIndex",
     "SearchResult",
     "TermMatch",
+    "VectorCache",
     "findability",
 ]
