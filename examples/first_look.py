@@ -18,7 +18,9 @@ from toolcrib_core import (
     count_tokens,
     create_registry,
     define_tool,
+    is_deprecated,
     make_card,
+    none_of,
     render_card,
     serialize_tool_definition,
     validate_arguments,
@@ -76,6 +78,11 @@ def main() -> None:
         card = render_card(make_card(tool))
         whole = count_tokens(json.dumps(serialize_tool_definition(tool)["inputSchema"]) + tool.description)
         print(f"  {count_tokens(card):3} tokens (schema and description: {whole:3})  {card}")
+
+    heading("Finding tools in words, without a model")
+    for request in ("will it rain tomorrow", "report a bug", "boil an egg"):
+        found = [hit.id for hit in registry.search(request, limit=1, where=none_of(is_deprecated())).hits]
+        print(f"  {request!r:24} -> {found[0] if found else 'nothing, and it says so'}")
 
     heading("Resolving: aliases, the highest version, and a warning where one is due")
     print(f"  weather:outlook        -> {registry.resolve('weather:outlook').id}")
