@@ -147,6 +147,9 @@ def _options() -> argparse.Namespace:
     options = parser.parse_args()
     if bool(options.tools) != bool(options.queries) or not (options.all or options.tools):
         parser.error("give --all, or --tools and --queries")
+    for path in filter(None, (options.tools, options.queries)):
+        if not path.is_file():
+            parser.error(f"there is no file {path}")
     return options
 
 

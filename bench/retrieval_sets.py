@@ -66,7 +66,8 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
     with path.open(encoding="utf-8") as lines:
         for line in lines:
             if line.strip():
-                yield json.loads(line)
+                # A definition refuses NUL, which a set may hold by accident.
+                yield json.loads(line.replace("\\u0000", " "))
 
 
 def _definition(row: dict[str, Any], number: int) -> tuple[str, ToolDefinition]:

@@ -34,7 +34,7 @@ def forecast(city: str, days: Annotated[int, Field(ge=1, le=14)] = 3) -> dict[st
         city: Where, as in `Oslo` or `Oslo, Norway`.
         days: How many days to look ahead.
     """
-    raise NotImplementedError("a definition never runs anything; running tools is the runtime's job")
+    return {f"{city}, day {day}": 20.0 for day in range(days)}
 
 
 @dataclass
