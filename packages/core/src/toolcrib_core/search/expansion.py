@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, Protocol, TypeAlias
 
 from toolcrib_core.search.query import Concept
@@ -106,12 +107,16 @@ def _for_word(concept: Concept, catalogue: Catalogue) -> list[Expansion]:
     return found
 
 
-def _meanings(term: str, weight: float) -> list[Expansion]:
-    synonyms = tool_words().synonyms.get(term, ())
-    found = [Expansion(term=other, weight=weight * SYNONYM_WEIGHT, relation="synonym") for other in synonyms]
-    for other, closeness in related_words().of(term):
-        found.append(Expansion(term=other, weight=weight * RELATED_WEIGHT * closeness, relation="related"))
-    return found
+def _meanings(term: str, weight: float) -> Iterator[Expansion]:
+    for other in tool_words().synonyms.get(term, ()):
+        yield Expansion(term=other, weight=weight * SYNONYM_WEIGHT, relation="synonym")
+    for other, closeness in _related(term):
+        yield Expansion(term=other, weight=weight * RELATED_WEIGHT * closeness, relation="related")
+
+
+@lru_cache(maxsize=4096)
+def _related(term: str) -> tuple[tuple[str, float], ...]:
+    return tuple(related_words().of(term))
 
 
 def _repairs(concept: Concept, catalogue: Catalogue) -> list[Expansion]:

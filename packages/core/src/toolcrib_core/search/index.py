@@ -24,6 +24,7 @@ MAX_LIMIT = 1_000
 CONFIDENT = 0.8
 """From this confidence on a result counts as sure."""
 _MAX_PREFIX_KEYS = 8
+_MAX_REMEMBERED = 65_536
 # A segment is merged into the one before it unless that is more than twice as big: few segments, rarely moved.
 _GROWTH = 2
 
@@ -92,8 +93,9 @@ class SearchIndex:
         known = self._frequencies.get(key)
         if known is None:
             known = sum(segment.frequency(key) for segment in self.segments)
-            # Only what is there is remembered: what strangers ask for must not fill the memory.
-            if known:
+            # What is not there is remembered too, since most relatives of a word are not; but what strangers ask for
+            # must not fill the memory.
+            if known or len(self._frequencies) < _MAX_REMEMBERED:
                 self._frequencies[key] = known
         return known
 
