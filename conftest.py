@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 
 import pytest
+from hypothesis import settings
 
 from tests.faults import FAULTS
 from tests.requirements import REQUIREMENTS
+
+# No deadline: a busy machine is not a slow program. And the same examples in every run under CI, so that a change is
+# judged by what it changed; everybody else's runs look for new ones.
+settings.register_profile("workspace", deadline=None, derandomize=os.environ.get("CI") == "true")
+settings.load_profile("workspace")
 
 _KNOWN = {
     "req": frozenset(requirement.id for requirement in REQUIREMENTS),
