@@ -47,6 +47,18 @@ def test_an_index_is_made_once_per_state_and_shared_with_the_snapshot() -> None:
     assert registry.snapshot().search_index() is registry.search_index()
 
 
+@pytest.mark.req("AR-3.2")
+def test_searching_a_snapshot_and_the_registry_in_turn_makes_no_index_anew() -> None:
+    registry = create_registry([ISSUE])
+    before = registry.snapshot()
+    old = before.search_index()
+    registry.register(MAIL)
+    new = registry.search_index()
+
+    assert before.search_index() is old
+    assert registry.search_index() is new
+
+
 @pytest.mark.req("AR-3.1")
 def test_a_predicate_narrows_a_search_and_an_explanation_says_why() -> None:
     registry = create_registry([ISSUE, TICKET])

@@ -1,4 +1,4 @@
-"""The search index of a registry, made when it is first asked for and carried from state to state."""
+"""The search index of a state, made when it is first asked for, from that of the state indexed before it."""
 
 from __future__ import annotations
 
@@ -11,25 +11,24 @@ if TYPE_CHECKING:
 
 
 class IndexKeeper:
-    """Keeps the index of the state that was searched last, so that the next one reads only what changed.
+    """Keeps the index that was made last, so that the next state's reads only what changed.
 
-    A registry and its snapshots share one. There is no lock: two threads that ask at once may both make an index, and
+    A registry and its snapshots share one, and each state keeps its own index: searching an old snapshot and the
+    registry in turn makes nothing anew. There is no lock: two threads that ask at once may both make an index, and
     either is right.
     """
 
     __slots__ = ("_last",)
 
     def __init__(self) -> None:
-        self._last: tuple[RegistryState, SearchIndex] | None = None
+        self._last: SearchIndex | None = None
 
     def index_of(self, state: RegistryState) -> SearchIndex:
         """The index of exactly the tools of a state."""
-        # Searching loads numpy, which those who never search should not wait for.
-        from toolcrib_core.search import SearchIndex
+        if not state.indexes:
+            # Searching loads numpy, which those who never search should not wait for.
+            from toolcrib_core.search import SearchIndex
 
-        last_state, last_index = self._last or (None, SearchIndex())
-        if last_state is state:
-            return last_index
-        index = last_index.holding(state.ordered)
-        self._last = (state, index)
-        return index
+            self._last = (self._last or SearchIndex()).holding(state.ordered)
+            state.indexes.append(self._last)
+        return state.indexes[0]

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from rpds import HashTrieMap, HashTrieSet
 
 from toolcrib_core.definition import ToolDefinition
 from toolcrib_core.errors import CatalogError
 from toolcrib_core.registry._warnings import RegistryWarning
+
+if TYPE_CHECKING:
+    from toolcrib_core.search import SearchIndex
 
 VersionSelector: TypeAlias = Callable[[Sequence[ToolDefinition]], ToolDefinition | None]
 """Chooses among definitions that fit, the default choice last; `None` leaves the choice to the registry.
@@ -52,6 +55,8 @@ class RegistryState:
     """By target: the aliases that point at it."""
     resolved: dict[tuple[str, str | None, bool], ToolDefinition] = field(default_factory=dict, repr=False)
     """What `resolve` found in this state; a state is left behind whole, so nothing here can be stale."""
+    indexes: list[SearchIndex] = field(default_factory=list, repr=False, compare=False)
+    """The search index of this state, once it was asked for."""
 
     @cached_property
     def ordered(self) -> tuple[ToolDefinition, ...]:
