@@ -32,20 +32,25 @@ def check_schema(schema: Mapping[str, object]) -> None:
         InvalidSchema: `details["violations"]` lists every place, with its JSON pointer.
         SchemaTooComplex: The schema is over a bound on depth, size or branching.
     """
+    inspect_schema(schema)
+
+
+def inspect_schema(schema: Mapping[str, object]) -> tuple[dict[str, Any], tuple[int, ...]]:
+    """Check a schema; the answer is the schema in the 2020-12 dialect and its `applications_by_depth`.
+
+    Raises:
+        InvalidSchema: As `check_schema`.
+        SchemaTooComplex: As `check_schema`.
+    """
     plain: dict[str, Any] = schema if isinstance(schema, dict) else dict(schema)
     _check_limits(plain)
     dialect = _known_dialect(plain)
     _check_form(plain, dialect)
-    inspect_schema(upgrade_dialect(plain))
+    upgraded = upgrade_dialect(plain)
+    return upgraded, _checked_applications(upgraded)
 
 
-def inspect_schema(schema: dict[str, Any]) -> tuple[int, ...]:
-    """Check the references, patterns and branching of a valid 2020-12 schema; the answer is `applications_by_depth`.
-
-    Raises:
-        InvalidSchema: A reference or pattern cannot be used.
-        SchemaTooComplex: Too many schemas apply to one value.
-    """
+def _checked_applications(schema: dict[str, Any]) -> tuple[int, ...]:
     try:
         index = SchemaIndex(schema)
     except ValueError:

@@ -13,8 +13,7 @@ import orjson
 from toolcrib_core.errors import NotJson
 from toolcrib_core.json_values import FrozenDict, thaw
 from toolcrib_core.schema.canonical import digest
-from toolcrib_core.schema.check import PATTERN_OPTIONS, check_schema, inspect_schema
-from toolcrib_core.schema.dialect import upgrade_dialect
+from toolcrib_core.schema.check import PATTERN_OPTIONS, inspect_schema
 from toolcrib_core.schema.limits import INSTANCE_LIMITS, SMALL_BYTES, find_limit_fault, nodes_by_depth
 from toolcrib_core.schema.refs import SchemaIndex
 
@@ -133,10 +132,9 @@ def _by_content(schema: Mapping[str, Any]) -> CompiledSchema:
 
 
 def _compiled(schema: Mapping[str, Any]) -> CompiledSchema:
-    check_schema(schema)
+    upgraded, applications = inspect_schema(schema)
     # The engine takes no subclass of list in a schema.
-    plain = thaw(upgrade_dialect(schema))
-    applications = inspect_schema(plain)
+    plain = thaw(upgraded)
     _name_closed_objects(plain)
     validator = jsonschema_rs.Draft202012Validator(
         plain, offline=True, validate_formats=False, pattern_options=PATTERN_OPTIONS

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-import jsonschema_rs
 import orjson
 
 from toolcrib_core.schema.pointers import Path, pointer_of
+from toolcrib_core.schema.traces import UUID_TRACE, trace_finder
 
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 _INTEGERS = range(-(2**63), 2**64)
@@ -22,12 +22,8 @@ _INTEGERS = range(-(2**63), 2**64)
 _BYTES_PER_NODE = 2
 _DASHES_OF_A_UUID = 4
 
-# Native code finds these in a fraction of a microsecond: NaN is written as null, a UUID as text.
-_hides_nan_or_uuid = jsonschema_rs.Draft202012Validator(
-    {"anyOf": [{"pattern": "null"}, {"pattern": "-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-"}]},
-    pattern_options=jsonschema_rs.RegexOptions(),
-    offline=True,
-).is_valid
+# NaN is written as null, a UUID as text.
+_hides_nan_or_uuid = trace_finder("null", UUID_TRACE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +79,7 @@ def find_limit_fault(value: object, limits: JsonLimits) -> LimitFault | None:
 def is_small_json(value: object) -> bool:
     """Whether the value is JSON too short to be over `INSTANCE_LIMITS`; False means only that it must be looked at.
 
-    It is on the way of every call: 0.3 us for arguments of 100 bytes.
+    It spares small values the exact way where violations are told; `CompiledSchema.accepts` has it in place.
     """
     try:
         encoded = orjson.dumps(value, option=_OPTIONS)
