@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from toolcrib_core.search.dense import EmbeddedTools, remembering
+from toolcrib_core.search.ranking import DECIMALS, LexicalScores, Scores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,11 +26,7 @@ if TYPE_CHECKING:
     from toolcrib_core.search.embedder import Embedder
     from toolcrib_core.search.evidence import Evidence
     from toolcrib_core.search.index import SearchIndex
-    from toolcrib_core.search.ranking import LexicalScores
 
-Scores: TypeAlias = "NDArray[np.float64]"
-
-_DECIMALS = 6
 # In a large catalogue a few matching words stand out by any measure: beyond this they are not better evidence.
 _MOST_OUTSTANDING = 12.0
 _MIN_CLAUSE_WORDS = 2
@@ -83,7 +80,7 @@ def fused_scores(index: SearchIndex, lexical: LexicalScores, embedder: Embedder)
     scores[~((lexical.scores > 0) | signals.near)] = 0.0
     # Wider than any score, so a tool is first for its own name whatever else is near.
     named: Scores = lexical.name_tiers * (scores.max(initial=0.0) + 1)
-    return np.round(scores + named, _DECIMALS)
+    return np.round(scores + named, DECIMALS)
 
 
 def gather_signals(index: SearchIndex, lexical: LexicalScores, embedder: Embedder) -> Signals:

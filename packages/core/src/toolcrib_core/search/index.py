@@ -176,8 +176,7 @@ def _checked_limit(limit: object) -> int:
 def _fused(index: SearchIndex, lexical: LexicalScores, embedder: Embedder) -> Scores:
     from toolcrib_core.search.fusion import fused_scores
 
-    scores: Scores = fused_scores(index, lexical, embedder)
-    return scores
+    return fused_scores(index, lexical, embedder)
 
 
 def _chosen(index: SearchIndex, scores: Scores, limit: int, keep: Callable[[ToolDefinition], bool] | None) -> list[int]:

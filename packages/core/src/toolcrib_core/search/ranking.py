@@ -33,7 +33,9 @@ Scores: TypeAlias = "NDArray[np.float64]"
 MAX_REPAIRS = 8
 """Words of a request that are looked up as slips: each is compared with the whole vocabulary."""
 
-_DECIMALS = 6
+DECIMALS = 6
+"""To which scores are rounded, so that the last bits of a sum decide nothing."""
+
 _BY_MEANING = frozenset({"synonym", "related", "prefix"})
 _MAX_NAME_LENGTH = 300
 _MIN_NAME_PREFIX = 3
@@ -97,7 +99,7 @@ def lexical_scores(index: SearchIndex, text: str) -> LexicalScores:
     scores = _with_clauses(parts, query) * (1 + PRODUCT_BOOST * boosts)
     scores += _gathered(index, _name_prefix_keys(query.text, index))
     # The tiers are wider than any score, so a tool is first for its own name whatever else matches.
-    scores = np.round(scores + tiers * (scores.max(initial=0.0) + 1), _DECIMALS)
+    scores = np.round(scores + tiers * (scores.max(initial=0.0) + 1), DECIMALS)
     return LexicalScores(
         query=query,
         meanings=meanings,
