@@ -43,6 +43,8 @@ if TYPE_CHECKING:
         InvalidToolId,
         MalformedJson,
         NotJson,
+        PathInvalid,
+        PathNotFound,
         QueryError,
         ResolutionError,
         SchemaError,
@@ -123,7 +125,7 @@ if TYPE_CHECKING:
     from toolcrib_core.sources import define_tool
     from toolcrib_core.tags import normalize_tags
     from toolcrib_core.tokens import count_tokens
-    from toolcrib_core.tree import BrowseTree, PathInvalid, PathNotFound, TreeEntry, TreeLeaf, TreeNode, parse_path
+    from toolcrib_core.tree import BrowseTree, TreeEntry, TreeLeaf, TreeNode, parse_path
     from toolcrib_core.truncation import truncate_description
     from toolcrib_core.upstream_names import derive_name, infer_namespace, upstream_identity
     from toolcrib_core.versions import SemVer, VersionRange, parse_range, parse_version
@@ -140,9 +142,9 @@ _NAMES = {
     "errors": (
         "AliasConflict AliasCycle AliasError AliasTooDeep AmbiguousTool ArgumentError ArgumentsTooLarge "
         "CardOverBudget CatalogError DeprecatedTool DuplicateTool EmbedderUnusable InvalidArguments "
-        "InvalidDefinition InvalidSchema InvalidToolId MalformedJson NotJson QueryError ResolutionError "
-        "SchemaError SchemaTooComplex ToolError ToolErrorCategory UnknownTool UnknownVersion VocabularyError "
-        "WireNameCollision"
+        "InvalidDefinition InvalidSchema InvalidToolId MalformedJson NotJson PathInvalid PathNotFound "
+        "QueryError ResolutionError SchemaError SchemaTooComplex ToolError ToolErrorCategory UnknownTool "
+        "UnknownVersion VocabularyError WireNameCollision"
     ),
     "identity": "DEFAULT_NAMESPACE ToolIdentity format_tool_id hash8 normalize_identity parse_tool_id",
     "inspection": "inspect",
@@ -174,7 +176,7 @@ _NAMES = {
     "sources": "define_tool",
     "tags": "normalize_tags",
     "tokens": "count_tokens",
-    "tree": "BrowseTree PathInvalid PathNotFound TreeEntry TreeLeaf TreeNode parse_path",
+    "tree": "BrowseTree TreeEntry TreeLeaf TreeNode parse_path",
     "truncation": "truncate_description",
     "upstream_names": "derive_name infer_namespace upstream_identity",
     "versions": "SemVer VersionRange parse_range parse_version",

@@ -7,6 +7,7 @@ ToolError
     AliasError        AliasCycle, AliasTooDeep, AliasConflict
   ResolutionError     UnknownTool, UnknownVersion, AmbiguousTool, DeprecatedTool
   ArgumentError       InvalidArguments, ArgumentsTooLarge, MalformedJson
+  PathInvalid, PathNotFound
   QueryError
   EmbedderUnusable
   VocabularyError
@@ -262,6 +263,20 @@ class DeprecatedTool(ResolutionError):
     """Every version that fits is deprecated and was not named exactly."""
 
     default_code = "toolbox.deprecated-tool"
+
+
+class PathInvalid(ToolError):
+    """The text is not a browse path; `details["segment"]` counts to the bad segment, from 1, where one is to blame."""
+
+    default_code = "toolbox.path-invalid"
+    default_category = ToolErrorCategory.VALIDATION
+
+
+class PathNotFound(ToolError):
+    """The path is well formed and leads nowhere; `details["nearest"]` lists existing paths, best first."""
+
+    default_code = "toolbox.path-not-found"
+    default_category = ToolErrorCategory.NOT_FOUND
 
 
 class ArgumentError(ToolError):

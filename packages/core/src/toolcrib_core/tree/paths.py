@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from toolcrib_core.errors import ToolError, ToolErrorCategory
+from toolcrib_core.errors import PathInvalid, PathNotFound
 from toolcrib_core.wording import listed, quoted, shown
 
 ROOT = "/"
@@ -13,20 +13,6 @@ MAX_SEGMENT_LENGTH = 64
 
 _SEGMENT = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _WILDCARD = "*"
-
-
-class PathInvalid(ToolError):
-    """The text is not a browse path; `details["segment"]` counts to the bad segment, from 1, where one is to blame."""
-
-    default_code = "toolbox.path-invalid"
-    default_category = ToolErrorCategory.VALIDATION
-
-
-class PathNotFound(ToolError):
-    """The path is well formed and leads nowhere; `details["nearest"]` lists existing paths, best first."""
-
-    default_code = "toolbox.path-not-found"
-    default_category = ToolErrorCategory.NOT_FOUND
 
 
 def parse_path(text: str) -> tuple[str, ...]:
