@@ -12,13 +12,14 @@ from typing import Any
 import orjson
 
 from toolcrib_core.errors import ArgumentsTooLarge, MalformedJson
-from toolcrib_core.schema.limits import INSTANCE_LIMITS, JsonLimits, find_limit_fault
+from toolcrib_core.schema.limits import INSTANCE_LIMITS, SMALL_BYTES, JsonLimits, find_limit_fault
 
 _LONG_INTEGER = re.compile(r"[0-9]{19}")
 # For text that is known to be valid; integers of fewer than 19 digits fit 64 bits and need no look.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|(?<![0-9.eE+-])-?[0-9]{19,}(?![0-9.eE])')
 _NUL_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*(\\u0000)")
 _BOM = "\ufeff"
+_UNREAD = object()
 
 
 def parse_json(data: str | bytes, *, limits: JsonLimits = INSTANCE_LIMITS) -> Any:
@@ -34,6 +35,10 @@ def parse_json(data: str | bytes, *, limits: JsonLimits = INSTANCE_LIMITS) -> An
     """
     if len(data) > limits.max_bytes:
         raise _too_large(f"it is longer than {limits.max_bytes:,} bytes", limits)
+    if len(data) <= SMALL_BYTES and limits is INSTANCE_LIMITS:
+        value = _read_small(data)
+        if value is not _UNREAD:
+            return value
     text = _decoded(data)
     if text.startswith(_BOM):
         raise _malformed(text, 0, "a byte order mark, which JSON must not start with")
@@ -46,6 +51,20 @@ def parse_json(data: str | bytes, *, limits: JsonLimits = INSTANCE_LIMITS) -> An
     if fault is not None:
         raise _too_large(fault.reason, limits)
     return value
+
+
+def _read_small(data: str | bytes) -> Any:
+    """The value of a text that is too short to be over a limit, or `_UNREAD` if there is any reason to look closer.
+
+    This is on the way of every call that a model makes; it takes half the time of the long way.
+    """
+    try:
+        text = data if isinstance(data, str) else data.decode()
+        value = orjson.loads(text)
+    except ValueError:
+        return _UNREAD
+    plain = "\\" not in text and not _LONG_INTEGER.search(text)
+    return _UNREAD if not plain or _has_lost_a_key(text, value) else value
 
 
 def _decoded(data: str | bytes) -> str:
