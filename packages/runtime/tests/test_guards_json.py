@@ -62,7 +62,7 @@ def test_anything_else_is_refused_with_reason_and_place(data: bytes, reason: str
 
 @pytest.mark.fault("D6", "F18")
 def test_the_excerpt_is_short_printable_and_without_secrets() -> None:
-    data = b'\x1b[31mTraceback: key-of-the-program\r\n  File "/home/jane/x.py"\x00\xff ' + b"x" * 100_000
+    data = b'\x1b[31mTraceback: key-of-the-program\r\n  File "/srv/jane/x.py"\x00\xff ' + b"x" * 100_000
 
     with pytest.raises(MalformedOutput) as caught:
         parse_output(data, what=WHAT, scrubber=Scrubber([Secret("key-of-the-program")]))

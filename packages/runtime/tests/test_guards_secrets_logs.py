@@ -21,7 +21,7 @@ TOKEN = "sk-" + "a1B2c3D4e5F6g7H8i9J0"
 
 @pytest.mark.fault("F18", "H5")
 def test_an_exception_becomes_one_line_without_secrets_and_paths() -> None:
-    failure = OSError(2, f"No\nsuch\x1b[31m file: {CANARY}", "/home/jane/app/x.py")
+    failure = OSError(2, f"No\nsuch\x1b[31m file: {CANARY}", "/srv/jane/app/x.py")
 
     line = scrub_exception(failure, Scrubber([Secret(CANARY)]))
 

@@ -64,7 +64,7 @@ class Exchange:
             async with asyncio.timeout(seconds):
                 if not seconds:
                     # The timeout comes only at the first wait, and by then a name would have been asked for.
-                    raise TimeoutError
+                    await asyncio.sleep(0)
                 return await self._follow(hop)
         except TimeoutError:
             raise DeadlineExceeded(

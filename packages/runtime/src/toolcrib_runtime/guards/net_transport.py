@@ -1,4 +1,4 @@
-"""The one way out: an httpx2 transport that sends only granted requests, to checked addresses, and bounds the answer."""
+"""A transport for any `httpx2` client that dials only checked addresses, and reads only what it was told to."""
 
 from __future__ import annotations
 

@@ -137,6 +137,10 @@ class ChildProcess:
             escaped=self._escaped,
         )
 
+    def forget_stderr(self) -> None:
+        """Drop what it has written to standard error so far, for instance when a worker goes to its next caller."""
+        self._stderr.forget()
+
     async def wait(self) -> int:
         """Wait until it has ended, and give its exit status.
 
@@ -153,6 +157,11 @@ class ChildProcess:
         """Kill the whole tree now; `wait` tells when it is gone."""
         if self._returncode is None and not self._ended.is_set():
             self._escaped = kill_tree(self.pid, self._started.mark)
+
+    def discard(self) -> None:
+        """Kill the whole tree and clean up without the event loop, for a child whose loop has been closed."""
+        if not self._ended.is_set():
+            self._leader_ended()
 
     async def terminate(self, grace: float = _GRACE) -> None:
         """Ask the tree to end, kill what is left after the grace, and wait until all is gone and cleaned up.

@@ -40,10 +40,14 @@ class PipeWriter:
         if self.closed:
             return
         self._last = self._last or close
-        if not self._pending:
-            self._loop.add_writer(self._pipe.fileno(), self._send)
+        waiting = bool(self._pending)
         self._idle.clear()
         self._pending += data
+        if not waiting:
+            # Most of what is sent fits into the pipe, and then no turn of the loop is needed for it.
+            self._send()
+            if self._pending:
+                self._loop.add_writer(self._pipe.fileno(), self._send)
 
     async def write(self, data: bytes) -> None:
         """Send the data and wait until the pipe has taken all of it.
@@ -93,13 +97,7 @@ class _ReadEnd(ABC):
 
     def finish(self) -> None:
         """Take what is still in the pipe, without waiting for whoever may hold it open, and close it."""
-        for _ in range(_MAX_LEFT_CHUNKS):
-            if self._pipe.closed:
-                return
-            try:
-                self._take()
-            except BlockingIOError:
-                break
+        self._take_rest()
         self.close()
 
     def close(self) -> None:
@@ -112,6 +110,15 @@ class _ReadEnd(ABC):
     def _readable(self) -> None:
         with suppress(BlockingIOError):
             self._take()
+
+    def _take_rest(self) -> None:
+        for _ in range(_MAX_LEFT_CHUNKS):
+            if self._pipe.closed:
+                return
+            try:
+                self._take()
+            except BlockingIOError:
+                return
 
     def _take(self) -> None:
         chunk = os.read(self._pipe.fileno(), _CHUNK)
@@ -238,6 +245,11 @@ class PipeTail(_ReadEnd):
     def head(self, max_bytes: int) -> bytes:
         """The first bytes of those that are kept; the first of all when `on_full` is called."""
         return bytes(self._kept[:max_bytes])
+
+    def forget(self) -> None:
+        """Drop what was kept and what waits in the pipe: who comes next is not to see it."""
+        self._take_rest()
+        self._kept.clear()
 
     def _received(self, chunk: bytes) -> None:
         self._total += len(chunk)
