@@ -13,12 +13,12 @@ _PENDING: dict[str, str | None] = {
     "B": None,
     "B11": "the adapters hold no features yet",
     "C": "the toolpacks package holds no features yet",
-    "D": "the executors of the toolpacks package are not built yet",
-    "E": "the network guard of the runtime package is not built yet",
+    "D": None,
+    "E": None,
     "F": "the mcp package holds no features yet",
     "G": "the store and contextpacks packages hold no features yet",
     "H": "the toolsets package holds no features yet",
-    "I": "the runtime package holds no features yet",
+    "I": None,
     "J": None,
 }
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 # The longest matching prefix decides; `None` means built.
 _PENDING: dict[str, str | None] = {
     "AR": None,
-    "RT": "the runtime package holds no features yet",
+    "RT": None,
     "AD": "the adapters hold no features yet",
     "TP": "the toolpacks package holds no features yet",
     "CP": "the contextpacks package holds no features yet",
@@ -28,6 +28,8 @@ _PENDING: dict[str, str | None] = {
 
 # What a built requirement says beyond what is built: the rest comes with the part that is named.
 _NOTES = {
+    "RT-19": "an engine for more than one machine comes later; the protocol, the local and the process executor are here",
+    "RT-7": "a ledger that is kept comes with the store package",
     "GW-1.6": "browse, hydrate and execute come with the mcp package",
     "GW-3.2": "the gateway's answer `PATH_INVALID` comes with the mcp package",
     "GW-3.3": "the cards of the entries come with the mcp package",

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 import toolcrib_core
+import toolcrib_runtime
 import toolcrib_semantic
 from toolcrib_core import ToolError
 
@@ -18,10 +19,8 @@ _ROW = re.compile(r"\| `(?P<code>[a-z.-]+)` \| (?P<category>\w+) \| `(?P<name>\w
 
 def _errors() -> set[tuple[str, str, str]]:
     found = set()
-    modules = [
-        *pkgutil.walk_packages(toolcrib_core.__path__, "toolcrib_core."),
-        *pkgutil.walk_packages(toolcrib_semantic.__path__, "toolcrib_semantic."),
-    ]
+    packages = (toolcrib_core, toolcrib_runtime, toolcrib_semantic)
+    modules = [each for package in packages for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
     for module in modules:
         for name, each in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
             if issubclass(each, ToolError):

@@ -21,6 +21,7 @@ from toolcrib_runtime import (
     ToolResult,
     create_toolbox,
 )
+from toolcrib_runtime.arguments import Taken
 from toolcrib_runtime.errors import NotPermitted
 from toolcrib_runtime.policy.rules import Rule, allow_only, ask, deny, fixed_verdict, run_after_hooks
 from toolcrib_runtime.policy.verdicts import Verdict
@@ -57,7 +58,7 @@ async def _run(
 def _request(arguments: str) -> PolicyRequest:
     call = ToolCall(tool="fs:delete", id="c1")
     invocation = Invocation(call=call, tool=Deletion().tool(), settings=ToolboxSettings())
-    invocation.take_arguments({}, arguments)
+    invocation.take_arguments(Taken({}, arguments))
     return PolicyRequest(invocation)
 
 

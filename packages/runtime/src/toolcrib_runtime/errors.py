@@ -118,7 +118,7 @@ class LedgerFull(CallError):
 
 
 class LoadFailed(CallError):
-    """The loader of a lazy tool failed; the next call tries again."""
+    """The loader of a lazy tool failed, or the import of a tool in a worker process; the next call tries again."""
 
     default_code = "toolbox.load-failed"
     default_category = ToolErrorCategory.UNAVAILABLE

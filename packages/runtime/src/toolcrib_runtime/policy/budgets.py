@@ -206,7 +206,10 @@ def _reserve(accounts: list[Account], invocation: Invocation) -> None:
 
 def _in_time(accounts: list[Account], invocation: Invocation, proceed: Proceed) -> Awaitable[JsonValue]:
     """Proceed, to be stopped when the seconds of a budget end before the time of the call does."""
-    account = min(accounts, key=lambda each: each.deadline)
+    timed = [each for each in accounts if each.budget.seconds is not None]
+    if not timed:
+        return proceed(invocation)
+    account = min(timed, key=lambda each: each.deadline)
     own = math.inf if invocation.deadline is None else invocation.deadline
     return proceed(invocation) if own <= account.deadline else _stopped_at_the_end(account, invocation, proceed)
 

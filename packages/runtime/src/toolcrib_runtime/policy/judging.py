@@ -32,7 +32,15 @@ async def ask_rules(rules: Iterable[Rule], request: PolicyRequest) -> list[Opini
     """What every rule says of the call, each asked once; one that fails denies."""
     opinions = []
     for rule in rules:
-        verdict = await _asked(rule, request)
+        try:
+            answer: object = rule(request)
+            if not (answer is None or isinstance(answer, Verdict | str)) and isawaitable(answer):
+                answer = await answer
+            verdict = verdict_of(answer)
+        except (Exception, asyncio.CancelledError) as failure:
+            _pass_on_cancellation(failure)
+            _logger.exception("the rule `%s` failed on call %s, which is denied", name_of(rule), request.call_id)
+            verdict = _closed(rule)
         if verdict is not None:
             opinions.append(Opinion(name_of(rule), verdict))
     return opinions
@@ -53,18 +61,6 @@ async def show_hooks(hooks: Iterable[AfterHook], request: PolicyRequest, result:
 def name_of(rule: Callable[..., object]) -> str:
     """What a rule or a hook is called in messages."""
     return shown(str(getattr(rule, "__name__", type(rule).__name__)))
-
-
-async def _asked(rule: Rule, request: PolicyRequest) -> Verdict | None:
-    try:
-        answer: object = rule(request)
-        if answer is None or isinstance(answer, Verdict | str):
-            return verdict_of(answer)
-        return verdict_of(await answer if isawaitable(answer) else answer)
-    except (Exception, asyncio.CancelledError) as failure:
-        _pass_on_cancellation(failure)
-        _logger.exception("the rule `%s` failed on call %s, which is denied", name_of(rule), request.call_id)
-        return _closed(rule)
 
 
 def _closed(rule: Callable[..., object]) -> Verdict:

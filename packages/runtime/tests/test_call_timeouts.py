@@ -1,0 +1,337 @@
+"""Time: what stops a call, which limit counts, and what becomes of the work."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from typing import Any
+
+import pytest
+from small_toolboxes import as_tool, background, box, called, error_of, held_up, until_set
+
+from toolcrib_core import ToolContext
+from toolcrib_runtime import LocalExecutor, RuntimeToolContext, ToolCall, Toolbox, ToolResult
+from toolcrib_runtime.testing import EventRecorder, FakeClock
+
+pytestmark = pytest.mark.req("RT-5")
+
+
+async def forever() -> None:
+    await asyncio.Event().wait()
+
+
+async def after(clock: FakeClock, seconds: float, toolbox: Toolbox, name: str, **options: Any) -> ToolResult | None:
+    """What a call has come to when so much time has passed; None if it still runs."""
+    async with background(toolbox.call(name, **options)) as task:
+        await clock.until_waiting()
+        await clock.advance(seconds)
+        return task.result() if task.done() else None
+
+
+async def test_a_timeout_stops_the_work_and_its_finally_blocks_run() -> None:
+    clock, ended = FakeClock(), []
+
+    async def work() -> None:
+        try:
+            await forever()
+        finally:
+            await asyncio.sleep(0)
+            ended.append(True)
+
+    result = await after(clock, 5, box(as_tool(work, timeout=5), clock=clock), "work")
+
+    assert result is not None
+    assert error_of(result) == ("toolbox.deadline-exceeded", "timeout")
+    assert (result.error.retryable, result.attempts, result.duration, ended) == (True, 1, 5.0, [True])
+    assert clock.waiting == 0
+
+
+async def test_a_timeout_of_a_tool_that_must_not_run_twice_leaves_its_outcome_open() -> None:
+    clock = FakeClock()
+    tool = as_tool(forever, timeout=5, effects="write")
+
+    result = await after(clock, 5, box(tool, clock=clock), "forever")
+
+    assert result is not None
+    assert error_of(result) == ("toolbox.unknown-outcome", "unknown_outcome")
+    assert result.error is not None
+    assert not result.error.retryable
+    assert result.error.details["cause"]["category"] == "timeout"
+
+
+@pytest.mark.parametrize(
+    ("of_call", "of_tool", "of_toolbox", "counts"),
+    [(None, None, 7, 7), (None, 3, 7, 3), (None, 9, 7, 9), (2, 3, 7, 2), (20, 3, 7, 20), (5, None, None, 5)],
+)
+async def test_the_call_counts_before_the_tool_and_the_tool_before_the_toolbox(
+    of_call: float | None, of_tool: float | None, of_toolbox: float | None, counts: float
+) -> None:
+    clock = FakeClock()
+    tool = as_tool(forever) if of_tool is None else as_tool(forever, timeout=of_tool)
+    toolbox = box(tool, clock=clock, timeout=of_toolbox)
+    options = {} if of_call is None else {"timeout": of_call}
+
+    assert await after(clock, counts - 0.5, toolbox, "forever", **options) is None
+    result = await after(clock, counts, toolbox, "forever", **options)
+
+    assert result is not None
+    assert error_of(result)[1] == "timeout"
+
+
+async def test_without_any_timeout_nothing_stops_the_call() -> None:
+    clock = FakeClock()
+
+    async def work() -> str:
+        await clock.sleep(1_000_000)
+        return "done"
+
+    result = await after(clock, 1_000_000, box(work, clock=clock, timeout=None), "work")
+
+    assert result is not None
+    assert result.unwrap() == "done"
+
+
+async def test_the_deadline_of_the_callers_context_caps_every_timeout() -> None:
+    clock = FakeClock()
+    toolbox = box(as_tool(forever, timeout=50), clock=clock)
+    context = ToolContext(deadline=clock.monotonic() + 4)
+
+    result = await after(clock, 4, toolbox, "forever", context=context, timeout=100)
+
+    assert result is not None
+    assert error_of(result)[1] == "timeout"
+
+
+@pytest.mark.parametrize("options", [{"timeout": 0}, {"context": ToolContext(deadline=0.0)}])
+async def test_a_call_whose_time_is_over_is_not_started(options: Any) -> None:
+    started = []
+
+    async def work() -> None:
+        started.append(True)
+
+    result = await box(work).call("work", **options)
+
+    assert error_of(result) == ("toolbox.deadline-exceeded", "timeout")
+    assert (started, result.attempts) == ([], 0)
+
+
+async def test_every_call_of_a_batch_has_the_whole_time() -> None:
+    clock = FakeClock()
+
+    async def work() -> None:
+        await clock.sleep(3)
+
+    execution = box(work, clock=clock).execute([ToolCall("work")] * 3, mode="sequential", timeout=5)
+    async with background(execution) as task:
+        for _ in range(3):
+            await clock.until_waiting(2)
+            await clock.advance(3)
+        results = await task
+
+    assert all(each.ok for each in results)
+
+
+async def test_the_time_that_a_call_waits_for_its_turn_counts() -> None:
+    clock = FakeClock()
+    toolbox = box(as_tool(forever, concurrency=1), clock=clock, timeout=5)
+
+    async with background(toolbox.execute([ToolCall("forever")] * 2)) as task:
+        await clock.until_waiting(2)
+        await clock.advance(5)
+        results = await task
+
+    assert [error_of(each)[1] for each in results] == ["timeout", "timeout"]
+    assert [each.attempts for each in results] == [1, 0]
+
+
+@pytest.mark.fault("I7")
+async def test_a_jump_of_the_wall_clock_neither_ends_nor_prolongs_a_call() -> None:
+    clock = FakeClock()
+    toolbox = box(as_tool(forever, timeout=60), clock=clock)
+
+    async with background(toolbox.call("forever")) as task:
+        await clock.until_waiting()
+        clock.set_wall(clock.wall() + 86_400)
+        await clock.advance(30)
+        assert not task.done()
+        clock.set_wall(0)
+        await clock.advance(29)
+        assert not task.done()
+        await clock.advance(1)
+        result = await task
+
+    assert error_of(result)[1] == "timeout"
+    assert result.duration == 60.0
+
+
+@pytest.mark.fault("I7")
+async def test_a_machine_that_was_suspended_finds_the_call_over_when_it_wakes() -> None:
+    clock = FakeClock()
+    toolbox = box(as_tool(forever, timeout=60), clock=clock)
+
+    result = await after(clock, 100_000, toolbox, "forever")
+
+    assert result is not None
+    assert error_of(result)[1] == "timeout"
+
+
+async def test_the_real_clock_stops_a_call_about_when_it_should() -> None:
+    begin = time.monotonic()
+
+    result = await called(as_tool(forever, timeout=0.05))
+
+    assert error_of(result)[1] == "timeout"
+    assert 0.05 <= time.monotonic() - begin < 5
+
+
+async def test_a_plain_function_is_left_to_itself_and_its_end_is_told() -> None:
+    heard, executor, finished = EventRecorder(), LocalExecutor(), asyncio.Event()
+
+    def listen(event: Any) -> None:
+        heard(event)
+        if event.kind == "late":
+            finished.set()
+
+    with held_up() as go:
+
+        def work() -> str:
+            go.wait(10)
+            return "too late"
+
+        result = await called(as_tool(work, timeout=0.05), executor=executor, listeners=(listen,))
+        counted = executor.abandoned
+        go.set()
+        async with asyncio.timeout(5):
+            await finished.wait()
+
+    assert error_of(result) == ("toolbox.deadline-exceeded", "timeout")
+    assert (result.value, counted, executor.abandoned) == (None, 1, 0)
+    assert heard.kinds(result.call_id) == ["started", "validated", "attempt", "abandoned", "finished", "late"]
+    assert heard.data("late") == [{"ok": True}]
+
+
+async def test_an_async_function_in_a_thread_is_cancelled_there() -> None:
+    stopped = threading.Event()
+
+    async def work() -> None:
+        try:
+            await forever()
+        finally:
+            stopped.set()
+
+    result = await called(as_tool(work, timeout=0.05, blocking=True))
+    await until_set(stopped)
+
+    assert error_of(result)[1] == "timeout"
+
+
+async def test_a_call_that_keeps_the_loop_busy_past_its_deadline_is_too_late_all_the_same() -> None:
+    def work() -> str:
+        time.sleep(0.03)  # noqa: ASYNC251  # the fault that is tested
+        return "late"
+
+    result = await called(as_tool(work, timeout=0.01, blocking=False))
+
+    assert error_of(result)[1] == "timeout"
+
+
+async def test_a_value_that_must_not_be_made_twice_is_kept_although_it_is_late() -> None:
+    def work() -> str:
+        time.sleep(0.03)  # noqa: ASYNC251  # the fault that is tested
+        return "written"
+
+    result = await called(as_tool(work, timeout=0.01, blocking=False, effects="write"))
+
+    assert result.unwrap() == "written"
+
+
+async def test_a_tool_that_uses_timeouts_of_its_own_is_not_disturbed() -> None:
+    async def work() -> list[str]:
+        seen = []
+        for _ in range(3):
+            try:
+                async with asyncio.timeout(0.001):
+                    await forever()
+            except TimeoutError:
+                seen.append("own timeout")
+        return seen
+
+    result = await called(as_tool(work, timeout=5), executor=LocalExecutor(grace=0.01))
+
+    assert result.unwrap() == ["own timeout"] * 3
+
+
+async def test_a_timeout_of_the_tools_own_that_it_lets_pass_is_its_failure() -> None:
+    async def work() -> None:
+        async with asyncio.timeout(0.001):
+            await forever()
+
+    result = await called(as_tool(work, timeout=5))
+
+    assert error_of(result) == ("tool.default.work.timed-out", "timeout")
+
+
+async def test_a_tool_with_a_task_group_is_stopped_with_all_its_tasks() -> None:
+    stopped, running = [], asyncio.Event()
+
+    async def part(name: str) -> None:
+        try:
+            running.set()
+            await forever()
+        finally:
+            stopped.append(name)
+
+    async def work() -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(part("one"))
+            group.create_task(part("other"))
+
+    before = asyncio.all_tasks()
+    result = await called(as_tool(work, timeout=0.05))
+
+    assert error_of(result)[1] == "timeout"
+    assert (sorted(stopped), asyncio.all_tasks()) == (["one", "other"], before)
+
+
+async def test_a_tool_whose_task_group_fails_is_a_failure_and_no_cancellation() -> None:
+    async def fail() -> None:
+        raise ValueError("one of them")
+
+    async def work() -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(fail())
+            group.create_task(forever())
+
+    result = await called(as_tool(work, timeout=5))
+
+    assert error_of(result) == ("tool.default.work.failed", "internal")
+    assert result.error is not None
+    assert result.error.details["exceptions"] == ["ValueError"]
+
+
+async def test_a_tool_that_uses_anyio_is_not_disturbed() -> None:
+    anyio = pytest.importorskip("anyio")
+
+    async def work(context: RuntimeToolContext) -> str:
+        with anyio.move_on_after(0.001):
+            await anyio.sleep(10)
+        async with anyio.create_task_group() as group:
+            group.start_soon(anyio.sleep, 10)
+            await anyio.sleep(0)
+            group.cancel_scope.cancel()
+        return f"done with {context.cancellation.is_cancelled}"
+
+    result = await called(as_tool(work, timeout=5), executor=LocalExecutor(grace=0.01))
+
+    assert result.unwrap() == "done with False"
+
+
+async def test_a_tool_that_uses_anyio_is_stopped_in_time() -> None:
+    anyio = pytest.importorskip("anyio")
+
+    async def work() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(anyio.sleep, 10)
+
+    assert error_of(await called(as_tool(work, timeout=0.05)))[1] == "timeout"
