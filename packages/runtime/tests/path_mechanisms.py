@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolcrib_runtime.guards.beneath import best_mechanism
+from toolcrib_runtime.guards.paths.beneath import best_mechanism
 
 _NO_OPENAT2 = pytest.mark.skipif(best_mechanism() != "openat2", reason="this kernel has no openat2: the walk runs here")
 

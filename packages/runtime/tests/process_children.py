@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from toolcrib_runtime.guards.process_spec import ProcessSpec
+from toolcrib_runtime.guards.process.spec import ProcessSpec
 
 PYTHON = sys.executable
 SIGN = "TEST_FAMILY"

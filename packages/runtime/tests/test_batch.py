@@ -49,7 +49,9 @@ async def test_parallel_calls_really_overlap() -> None:
     assert all(each.ok for each in results)
 
 
-@pytest.mark.parametrize(("options", "most"), [({"mode": "sequential"}, 1), ({"max_parallel": 1}, 1), ({"max_parallel": 4}, 4)])
+@pytest.mark.parametrize(
+    ("options", "most"), [({"mode": "sequential"}, 1), ({"max_parallel": 1}, 1), ({"max_parallel": 4}, 4)]
+)
 async def test_no_more_calls_run_at_a_time_than_allowed(options: Any, most: int) -> None:
     running, seen, order = 0, 0, []
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from small_toolboxes import as_tool, background, box, called, error_of, held_up, until_set
 
 from toolcrib_core import ToolContext
-from toolcrib_runtime import LocalExecutor, RuntimeToolContext, ToolCall, Toolbox, ToolResult
+from toolcrib_runtime import LocalExecutor, RuntimeToolContext, Toolbox, ToolCall, ToolResult
 from toolcrib_runtime.testing import EventRecorder, FakeClock
 
 pytestmark = pytest.mark.req("RT-5")
@@ -134,15 +135,17 @@ async def test_every_call_of_a_batch_has_the_whole_time() -> None:
 
 async def test_the_time_that_a_call_waits_for_its_turn_counts() -> None:
     clock = FakeClock()
-    toolbox = box(as_tool(forever, concurrency=1), clock=clock, timeout=5)
+    toolbox = box(as_tool(forever, concurrency=1), clock=clock, timeout=100)
 
-    async with background(toolbox.execute([ToolCall("forever")] * 2)) as task:
-        await clock.until_waiting(2)
-        await clock.advance(5)
-        results = await task
+    async with background(toolbox.call("forever")):
+        await clock.until_waiting()
+        async with background(toolbox.call("forever", timeout=5)) as waiting:
+            await clock.until_waiting(2)
+            await clock.advance(5)
+            result = await waiting
 
-    assert [error_of(each)[1] for each in results] == ["timeout", "timeout"]
-    assert [each.attempts for each in results] == [1, 0]
+    assert error_of(result)[1] == "timeout"
+    assert (result.attempts, result.queued) == (0, 5.0)
 
 
 @pytest.mark.fault("I7")
@@ -228,7 +231,7 @@ async def test_an_async_function_in_a_thread_is_cancelled_there() -> None:
 
 async def test_a_call_that_keeps_the_loop_busy_past_its_deadline_is_too_late_all_the_same() -> None:
     def work() -> str:
-        time.sleep(0.03)  # noqa: ASYNC251  # the fault that is tested
+        time.sleep(0.03)  # the fault that is tested
         return "late"
 
     result = await called(as_tool(work, timeout=0.01, blocking=False))
@@ -238,7 +241,7 @@ async def test_a_call_that_keeps_the_loop_busy_past_its_deadline_is_too_late_all
 
 async def test_a_value_that_must_not_be_made_twice_is_kept_although_it_is_late() -> None:
     def work() -> str:
-        time.sleep(0.03)  # noqa: ASYNC251  # the fault that is tested
+        time.sleep(0.03)  # the fault that is tested
         return "written"
 
     result = await called(as_tool(work, timeout=0.01, blocking=False, effects="write"))
@@ -308,6 +311,72 @@ async def test_a_tool_whose_task_group_fails_is_a_failure_and_no_cancellation() 
     assert error_of(result) == ("tool.default.work.failed", "internal")
     assert result.error is not None
     assert result.error.details["exceptions"] == ["ValueError"]
+
+
+async def group_that_fails() -> str:
+    async def fail() -> None:
+        await asyncio.sleep(0)
+        raise ValueError("one of them")
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(fail())
+            group.create_task(forever())
+    except* ValueError:
+        pass
+    return "carried on"
+
+
+async def stream_of_a_group_that_fails() -> AsyncIterator[str]:
+    yield await group_that_fails()
+    yield "and on"
+
+
+@pytest.mark.parametrize("function", [group_that_fails, stream_of_a_group_that_fails])
+async def test_a_tool_that_carries_on_after_its_task_group_has_failed_is_neither_stopped_nor_cancelled(
+    function: Any,
+) -> None:
+    async def caller() -> tuple[ToolResult, int]:
+        result = await called(as_tool(function, name="work", output=False), timeout=5)
+        task = asyncio.current_task()
+        assert task is not None
+        return result, task.cancelling()
+
+    result, cancelling = await asyncio.create_task(caller())
+
+    assert result.ok
+    assert cancelling == 0
+
+
+async def test_a_call_that_runs_out_of_time_after_its_task_group_has_failed_is_a_timeout() -> None:
+    async def work() -> None:
+        await group_that_fails()
+        await forever()
+
+    assert error_of(await called(as_tool(work, timeout=0.05))) == ("toolbox.deadline-exceeded", "timeout")
+
+
+async def test_a_tool_may_take_its_time_to_clean_up_after_a_timeout_of_its_own() -> None:
+    clock = FakeClock()
+
+    async def work() -> str:
+        own = asyncio.timeout(0)
+        try:
+            async with own:
+                try:
+                    await forever()
+                finally:
+                    await clock.sleep(50)
+        except TimeoutError:
+            return "cleaned up"
+        return "never"
+
+    toolbox = box(as_tool(work, timeout=100), clock=clock, executor=LocalExecutor(grace=1))
+    async with asyncio.timeout(5), background(toolbox.call("work")) as task:
+        await clock.until_waiting(2)
+        await clock.advance(50)
+
+        assert (await task).unwrap() == "cleaned up"
 
 
 async def test_a_tool_that_uses_anyio_is_not_disturbed() -> None:

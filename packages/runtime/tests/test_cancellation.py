@@ -16,7 +16,9 @@ from toolcrib_runtime.testing import FakeClock
 pytestmark = pytest.mark.req("RT-6")
 
 
-def scope_of(clock: FakeClock | None = None, *, within: float | None = None, by: Cancellation | None = None) -> CallScope:
+def scope_of(
+    clock: FakeClock | None = None, *, within: float | None = None, by: Cancellation | None = None
+) -> CallScope:
     used = clock or SYSTEM_CLOCK
     deadline = None if within is None else used.monotonic() + within
     return CallScope(clock=used, deadline=deadline, cancellation=by)

@@ -9,7 +9,7 @@ from small_toolboxes import box, called
 from toolcrib_core import ToolError, ToolErrorCategory
 from toolcrib_runtime import RetryPolicy, RunnableTool, StepFailed, ToolCall, UnknownOutcome, bind, pipe, retry
 from toolcrib_runtime.failures import failure_of, unknown_outcome
-from toolcrib_runtime.guards.scrubbing import Scrubber
+from toolcrib_runtime.guards.secrets.scrubbing import Scrubber
 from toolcrib_runtime.testing import fake_tool
 
 TRANSIENT = ToolErrorCategory.TRANSIENT
@@ -113,6 +113,16 @@ async def test_nothing_is_to_be_tried_again_when_a_step_before_had_its_effect() 
 
 
 @pytest.mark.req("RT-12")
+async def test_what_was_done_before_at_any_depth_is_told_in_one_sentence() -> None:
+    outer, inner = (fake_tool(name, returns={}, effects="write") for name in ("outer", "inner"))
+
+    error = await error_of(pipe(outer, pipe(inner, failing("broken"))))
+
+    assert error.details["completed"] == [outer.id, inner.id]
+    assert error.hint == f"Mend it. What `{outer.id}`, `{inner.id}` did before is not undone."
+
+
+@pytest.mark.req("RT-12")
 async def test_what_was_done_before_is_told_also_where_the_step_has_no_hint() -> None:
     write = fake_tool("write", returns={}, effects="write")
 
@@ -193,7 +203,12 @@ async def test_retry_goes_by_its_own_policy_and_not_also_by_that_of_the_toolbox(
 @pytest.mark.req("RT-7", "RT-12")
 @pytest.mark.parametrize(
     "category",
-    [ToolErrorCategory.VALIDATION, ToolErrorCategory.PERMISSION, ToolErrorCategory.CONFLICT, ToolErrorCategory.INTERNAL],
+    [
+        ToolErrorCategory.VALIDATION,
+        ToolErrorCategory.PERMISSION,
+        ToolErrorCategory.CONFLICT,
+        ToolErrorCategory.INTERNAL,
+    ],
 )
 async def test_retry_does_not_repeat_what_will_not_pass(category: ToolErrorCategory) -> None:
     broken = failing("broken", category)

@@ -232,6 +232,33 @@ async def test_a_caller_that_is_cancelled_twice_still_leaves_nothing_running() -
     assert (call.cancelled(), other_tasks()) == (True, set())
 
 
+@pytest.mark.req("RT-5", "RT-12")
+@pytest.mark.fault("I3", "I6")
+async def test_a_tool_that_does_not_let_itself_be_stopped_is_given_up_and_leaves_nothing_running() -> None:
+    clock, started, swallowed = FakeClock(), asyncio.Event(), asyncio.Event()
+
+    async def stubborn() -> None:
+        while True:
+            try:
+                started.set()
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                swallowed.set()
+
+    tool = create_tool(stubborn, description="Stay.", effects="read")
+    toolbox = box(parallel(tool, Hanging().tool, name="both"), timeout=5, clock=clock)
+
+    async with asyncio.timeout(5), background(toolbox.call("both", {})) as call:
+        await started.wait()
+        await clock.advance(5)
+        await swallowed.wait()
+        await clock.advance(1)
+        result = await call
+
+    assert result.error is not None
+    assert (result.error.category, other_tasks()) == (ToolErrorCategory.TIMEOUT, set())
+
+
 @pytest.mark.req("RT-12", "RT-17")
 async def test_a_middleware_that_raises_cancellederror_unasked_is_an_error_and_no_cancellation() -> None:
     async def confused(invocation: Invocation, proceed: Proceed) -> JsonValue:

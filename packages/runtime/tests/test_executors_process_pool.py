@@ -17,7 +17,7 @@ from process_children import alive, needs_proc, open_descriptors, until, zombies
 
 from toolcrib_runtime import ProcessExecutor, ProcessLimitReached, RunnableTool, Toolbox, WorkerLost, create_toolbox
 from toolcrib_runtime.executors import process_worker
-from toolcrib_runtime.guards.process_limits import LONG_LIVED, ProcessLimits
+from toolcrib_runtime.guards.process.limits import LONG_LIVED, ProcessLimits
 
 pytestmark = [pytest.mark.req("RT-19"), needs_proc]
 
@@ -169,7 +169,7 @@ async def test_a_closed_executor_starts_new_workers_when_it_is_used_again() -> N
     assert first != second
 
 
-@pytest.mark.fault("D6")
+@pytest.mark.fault("D3")
 async def test_a_worker_that_uses_up_its_cpu_time_is_told_from_one_that_crashes() -> None:
     limits = ProcessLimits(cpu_seconds=2, memory_bytes=None, processes=None)
 
@@ -180,6 +180,7 @@ async def test_a_worker_that_uses_up_its_cpu_time_is_told_from_one_that_crashes(
     assert result.error.details["limit"] == "cpu_seconds"
 
 
+@pytest.mark.fault("D3")
 async def test_a_worker_that_starts_too_many_processes_is_stopped(tmp_path: Path) -> None:
     limits = ProcessLimits(cpu_seconds=None, memory_bytes=None, processes=4)
 

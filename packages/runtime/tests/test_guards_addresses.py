@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolcrib_runtime.errors import BlockedAddress
-from toolcrib_runtime.guards.addresses import AddressKind, address_kind, check_address
-from toolcrib_runtime.guards.net_grant import NetGrant
+from toolcrib_runtime.guards.net.addresses import AddressKind, address_kind, check_address
+from toolcrib_runtime.guards.net.grant import NetGrant
 
 EVERYTHING = NetGrant(allow_loopback=True, allow_private=True, allow_http=True)
 

@@ -14,8 +14,8 @@ from toolcrib_core import ToolErrorCategory
 from toolcrib_core.schema.limits import JsonLimits
 from toolcrib_runtime.errors import MalformedOutput, OutputTooLarge
 from toolcrib_runtime.guards.json import MAX_EXCERPT, parse_output
-from toolcrib_runtime.guards.scrubbing import Scrubber
-from toolcrib_runtime.guards.secrets import REDACTED, Secret
+from toolcrib_runtime.guards.secrets.scrubbing import Scrubber
+from toolcrib_runtime.guards.secrets.secret import REDACTED, Secret
 
 WHAT = "output of the program"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from toolcrib_runtime.guards import launch
+from toolcrib_runtime.guards.process import launch
 
 
 class RecordingLibc:

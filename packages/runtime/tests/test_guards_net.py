@@ -10,9 +10,9 @@ import pytest
 from loopback import FakeResolver, answer, endlessly, header_of, serving, silence
 
 from toolcrib_runtime.errors import FetchFailed, InvalidRequest, InvalidUrl, OutputTooLarge
-from toolcrib_runtime.guards.net import FetchLimits, GuardedClient
-from toolcrib_runtime.guards.net_grant import NetGrant
-from toolcrib_runtime.guards.net_headers import MAX_RETRY_AFTER, retry_after
+from toolcrib_runtime.guards.net.client import FetchLimits, GuardedClient
+from toolcrib_runtime.guards.net.grant import NetGrant
+from toolcrib_runtime.guards.net.headers import MAX_RETRY_AFTER, retry_after
 
 LOCAL = NetGrant(allow_loopback=True)
 SECRET = "hunter2"

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from loopback import answer, header_of, serving
 
 from toolcrib_runtime.errors import MalformedOutput, OutputTooLarge
-from toolcrib_runtime.guards.net import GuardedClient
-from toolcrib_runtime.guards.net_body import unpacked
-from toolcrib_runtime.guards.net_grant import NetGrant
+from toolcrib_runtime.guards.net.body import unpacked
+from toolcrib_runtime.guards.net.client import GuardedClient
+from toolcrib_runtime.guards.net.grant import NetGrant
 
 LOCAL = NetGrant(allow_loopback=True)
 

@@ -11,8 +11,8 @@ from loopback import FakeResolver, answer, endlessly, serving, silence, then_sil
 
 from toolcrib_core import ToolErrorCategory
 from toolcrib_runtime.errors import DeadlineExceeded
-from toolcrib_runtime.guards.net import FetchLimits, GuardedClient
-from toolcrib_runtime.guards.net_grant import NetGrant
+from toolcrib_runtime.guards.net.client import FetchLimits, GuardedClient
+from toolcrib_runtime.guards.net.grant import NetGrant
 
 LOCAL = NetGrant(allow_loopback=True, allow_http=True)
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"

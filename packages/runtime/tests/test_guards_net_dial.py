@@ -11,9 +11,9 @@ import pytest
 from loopback import FakeResolver, answer, header_of, serving
 
 from toolcrib_runtime.errors import BlockedAddress, FetchFailed, InvalidUrl
-from toolcrib_runtime.guards.net import GuardedClient
-from toolcrib_runtime.guards.net_dial import GuardedBackend, checked_addresses, system_resolver
-from toolcrib_runtime.guards.net_grant import NetGrant
+from toolcrib_runtime.guards.net.client import GuardedClient
+from toolcrib_runtime.guards.net.dial import GuardedBackend, checked_addresses, system_resolver
+from toolcrib_runtime.guards.net.grant import NetGrant
 
 LOCAL = NetGrant(allow_loopback=True, allow_http=True)
 NO_GRANT = NetGrant(allow_http=True)

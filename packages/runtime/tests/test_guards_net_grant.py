@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from toolcrib_runtime.guards.net_grant import NetGrant, grants_host, is_host_name, is_localhost
+from toolcrib_runtime.guards.net.grant import NetGrant, grants_host, is_host_name, is_localhost
 
 
 def test_a_grant_without_a_list_names_every_host():

@@ -7,9 +7,9 @@ import pytest
 from loopback import FakeResolver, answer, header_of, serving
 
 from toolcrib_runtime.errors import BlockedAddress, FetchFailed, InvalidUrl
-from toolcrib_runtime.guards.net import FetchLimits, GuardedClient
-from toolcrib_runtime.guards.net_grant import NetGrant
-from toolcrib_runtime.guards.net_redirects import Hop, next_hop
+from toolcrib_runtime.guards.net.client import FetchLimits, GuardedClient
+from toolcrib_runtime.guards.net.grant import NetGrant
+from toolcrib_runtime.guards.net.redirects import Hop, next_hop
 
 LOCAL = NetGrant(allow_loopback=True)
 CREDENTIALS = {

@@ -9,9 +9,9 @@ from certificates import Authority, authority, self_signed
 from loopback import FakeResolver, answer, header_of, serving
 
 from toolcrib_runtime.errors import FetchFailed, FileUnusable
-from toolcrib_runtime.guards.net import GuardedClient
-from toolcrib_runtime.guards.net_grant import NetGrant
-from toolcrib_runtime.guards.net_transport import _public_ssl_context
+from toolcrib_runtime.guards.net.client import GuardedClient
+from toolcrib_runtime.guards.net.grant import NetGrant
+from toolcrib_runtime.guards.net.transport import _public_ssl_context
 
 HOST = "api.example"
 

@@ -10,9 +10,9 @@ import pytest
 from loopback import FakeResolver, answer, endlessly, header_of, serving, silence
 
 from toolcrib_runtime.errors import BlockedAddress, InvalidRequest, InvalidUrl, MalformedOutput
-from toolcrib_runtime.guards.net import GuardedClient
-from toolcrib_runtime.guards.net_grant import NetGrant
-from toolcrib_runtime.guards.net_transport import MAX_CONNECTIONS, guarded_transport
+from toolcrib_runtime.guards.net.client import GuardedClient
+from toolcrib_runtime.guards.net.grant import NetGrant
+from toolcrib_runtime.guards.net.transport import MAX_CONNECTIONS, guarded_transport
 
 LOCAL = NetGrant(allow_loopback=True, allow_http=True)
 

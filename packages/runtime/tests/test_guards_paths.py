@@ -14,10 +14,10 @@ from path_mechanisms import MECHANISMS
 
 from toolcrib_core import ToolErrorCategory
 from toolcrib_runtime.errors import FileUnusable
-from toolcrib_runtime.guards import beneath
-from toolcrib_runtime.guards.beneath import best_mechanism
-from toolcrib_runtime.guards.paths import FileMode, Root
-from toolcrib_runtime.guards.relative_paths import system_refused
+from toolcrib_runtime.guards.paths import beneath
+from toolcrib_runtime.guards.paths.beneath import best_mechanism
+from toolcrib_runtime.guards.paths.relative import system_refused
+from toolcrib_runtime.guards.paths.root import FileMode, Root
 
 
 @pytest.fixture(params=MECHANISMS)

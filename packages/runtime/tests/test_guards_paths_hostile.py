@@ -17,8 +17,8 @@ from path_mechanisms import MECHANISMS
 
 from toolcrib_core import ToolErrorCategory
 from toolcrib_runtime.errors import FileUnusable, OutsideRoot, PathError
-from toolcrib_runtime.guards.beneath import Mechanism
-from toolcrib_runtime.guards.paths import FileMode, Root
+from toolcrib_runtime.guards.paths.beneath import Mechanism
+from toolcrib_runtime.guards.paths.root import FileMode, Root
 
 INSIDE, OUTSIDE = b"inside", b"outside"
 
@@ -160,7 +160,7 @@ def test_what_becomes_a_pipe_after_the_first_look_is_not_waited_for(
     root: Root, folder: Path, monkeypatch: pytest.MonkeyPatch, mode: FileMode
 ) -> None:
     os.mkfifo(folder / "pipe")
-    monkeypatch.setattr("toolcrib_runtime.guards.paths._look", lambda place: None)
+    monkeypatch.setattr("toolcrib_runtime.guards.paths.root._look", lambda place: None)
     before = open_files()
 
     with pytest.raises(FileUnusable, match="a pipe"):

@@ -11,13 +11,14 @@ import pytest
 from process_children import alive, needs_proc, nothing_left, python, shell, until
 
 from toolcrib_runtime.errors import DeadlineExceeded, OutputTooLarge, ProcessNotStarted
-from toolcrib_runtime.guards import process_exit, process_pipes
-from toolcrib_runtime.guards.process import ChildProcess, OutputCaps
-from toolcrib_runtime.guards.process_gate import ProcessGate
-from toolcrib_runtime.guards.process_limits import LONG_LIVED
-from toolcrib_runtime.guards.process_pipes import PipeReader
-from toolcrib_runtime.guards.process_run import run_process
-from toolcrib_runtime.guards.process_spec import ProcessSpec
+from toolcrib_runtime.guards.process import exit as process_exit
+from toolcrib_runtime.guards.process import pipes as process_pipes
+from toolcrib_runtime.guards.process.child import ChildProcess, OutputCaps
+from toolcrib_runtime.guards.process.gate import ProcessGate
+from toolcrib_runtime.guards.process.limits import LONG_LIVED
+from toolcrib_runtime.guards.process.pipes import PipeReader
+from toolcrib_runtime.guards.process.run import run_process
+from toolcrib_runtime.guards.process.spec import ProcessSpec
 
 pytestmark = needs_proc
 MIB = 1024 * 1024

@@ -12,11 +12,11 @@ from process_children import needs_proc, nothing_left, python, shell, until
 
 from toolcrib_core import ToolErrorCategory
 from toolcrib_runtime.errors import ProcessExited, ProcessKilled, ProcessLimitReached, ProcessNotStarted
-from toolcrib_runtime.guards import process_census
-from toolcrib_runtime.guards.process import ChildProcess
-from toolcrib_runtime.guards.process_limits import LONG_LIVED, ProcessLimits, Rlimit, rlimits
-from toolcrib_runtime.guards.process_outcome import ProcessEnd, fault_of
-from toolcrib_runtime.guards.process_run import run_process
+from toolcrib_runtime.guards.process import census as process_census
+from toolcrib_runtime.guards.process.child import ChildProcess
+from toolcrib_runtime.guards.process.limits import LONG_LIVED, ProcessLimits, Rlimit, rlimits
+from toolcrib_runtime.guards.process.outcome import ProcessEnd, fault_of
+from toolcrib_runtime.guards.process.run import run_process
 
 pytestmark = needs_proc
 MIB = 1024 * 1024

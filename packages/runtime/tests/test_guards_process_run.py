@@ -18,7 +18,7 @@ from toolcrib_runtime.errors import (
     ProcessKilled,
     ProcessNotStarted,
 )
-from toolcrib_runtime.guards.process_run import run_process
+from toolcrib_runtime.guards.process.run import run_process
 
 pytestmark = needs_proc
 MIB = 1024 * 1024

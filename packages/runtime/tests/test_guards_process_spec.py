@@ -11,9 +11,9 @@ from process_children import PYTHON, python
 
 from toolcrib_core import ToolErrorCategory
 from toolcrib_runtime.errors import ProcessNotStarted
-from toolcrib_runtime.guards.process_home import remove_with_contents
-from toolcrib_runtime.guards.process_run import run_process
-from toolcrib_runtime.guards.process_spec import DEFAULT_PATH, TREE_VARIABLE, ProcessSpec, environment, find_program
+from toolcrib_runtime.guards.process.home import remove_with_contents
+from toolcrib_runtime.guards.process.run import run_process
+from toolcrib_runtime.guards.process.spec import DEFAULT_PATH, TREE_VARIABLE, ProcessSpec, environment, find_program
 
 PRINT_ENVIRONMENT = "import json, os; print(json.dumps(dict(os.environ)))"
 

@@ -19,12 +19,12 @@ import pytest
 from process_children import PYTHON, alive, needs_proc, nothing_left, python, shell, until
 
 from toolcrib_runtime.errors import DeadlineExceeded
-from toolcrib_runtime.guards import process_tree
-from toolcrib_runtime.guards.process import ChildProcess
-from toolcrib_runtime.guards.process_run import run_process
-from toolcrib_runtime.guards.process_spec import ProcessSpec
-from toolcrib_runtime.guards.process_tree import ProcessRef, find_tree, kill_tree, signal_group
-from toolcrib_runtime.guards.sandbox import SandboxWishes, available_layers
+from toolcrib_runtime.guards.process import tree as process_tree
+from toolcrib_runtime.guards.process.child import ChildProcess
+from toolcrib_runtime.guards.process.run import run_process
+from toolcrib_runtime.guards.process.sandbox import SandboxWishes, available_layers
+from toolcrib_runtime.guards.process.spec import ProcessSpec
+from toolcrib_runtime.guards.process.tree import ProcessRef, find_tree, kill_tree, signal_group
 
 pytestmark = needs_proc
 ROUNDS = 500
@@ -173,9 +173,9 @@ async def test_a_killed_parent_leaves_no_child(
 ) -> None:
     parent_code = f"""
         import asyncio
-        from toolcrib_runtime.guards.process import ChildProcess
-        from toolcrib_runtime.guards.process_spec import ProcessSpec
-        from toolcrib_runtime.guards.sandbox import SandboxWishes
+        from toolcrib_runtime.guards.process.child import ChildProcess
+        from toolcrib_runtime.guards.process.spec import ProcessSpec
+        from toolcrib_runtime.guards.process.sandbox import SandboxWishes
 
         async def main():
             spec = ProcessSpec(

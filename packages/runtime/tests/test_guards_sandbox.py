@@ -12,10 +12,10 @@ import pytest
 from process_children import PYTHON, needs_proc, nothing_left, python, shell
 
 from toolcrib_runtime.errors import ProcessLimitReached, ProcessNotStarted
-from toolcrib_runtime.guards import launch, process_start, sandbox
-from toolcrib_runtime.guards.process_limits import ProcessLimits, Rlimit
-from toolcrib_runtime.guards.process_run import run_process
-from toolcrib_runtime.guards.sandbox import Layers, SandboxWishes, available_layers, plan_launch
+from toolcrib_runtime.guards.process import launch, sandbox, start
+from toolcrib_runtime.guards.process.limits import ProcessLimits, Rlimit
+from toolcrib_runtime.guards.process.run import run_process
+from toolcrib_runtime.guards.process.sandbox import Layers, SandboxWishes, available_layers, plan_launch
 
 pytestmark = needs_proc
 BARE = Layers(linux=False, setpriv=None, prlimit=None, unshare=None, landlock_abi=0)
@@ -160,7 +160,7 @@ def test_without_those_programs_a_python_does_all_of_it() -> None:
 @pytest.mark.fault("D3", "D5")
 async def test_the_launcher_alone_limits_ties_and_starts_as_the_programs_do(monkeypatch: pytest.MonkeyPatch) -> None:
     layers = replace(available_layers(), setpriv=None)
-    monkeypatch.setattr(process_start, "available_layers", lambda: layers)
+    monkeypatch.setattr(start, "available_layers", lambda: layers)
     code = "import resource; print(*resource.getrlimit(resource.RLIMIT_NOFILE))"
     limits = ProcessLimits(open_files=64, file_bytes=1000)
 

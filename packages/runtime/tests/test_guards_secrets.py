@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from toolcrib_core import ToolError
-from toolcrib_runtime.guards.secrets import REDACTED, Secret
+from toolcrib_runtime.guards.secrets.secret import REDACTED, Secret
 
 CANARY = "canary" + "-" + "4f9a1c07"
 

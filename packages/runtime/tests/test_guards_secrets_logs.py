@@ -11,9 +11,9 @@ from collections.abc import Callable
 import pytest
 
 from toolcrib_runtime.errors import ToolFailed
-from toolcrib_runtime.guards.log_scrubbing import ScrubbingFilter
-from toolcrib_runtime.guards.scrubbing import MAX_MESSAGE, Scrubber, scrub_exception
-from toolcrib_runtime.guards.secrets import REDACTED, Secret
+from toolcrib_runtime.guards.secrets.logs import ScrubbingFilter
+from toolcrib_runtime.guards.secrets.scrubbing import MAX_MESSAGE, Scrubber, scrub_exception
+from toolcrib_runtime.guards.secrets.secret import REDACTED, Secret
 
 CANARY = 'canary/+ "ü"\\' + "4f9a1c07"
 TOKEN = "sk-" + "a1B2c3D4e5F6g7H8i9J0"

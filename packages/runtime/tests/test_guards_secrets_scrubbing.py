@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcrib_runtime.guards.scrubbing import MAX_DEPTH, MIN_SECRET_LENGTH, Scrubber
-from toolcrib_runtime.guards.secrets import REDACTED, Secret
+from toolcrib_runtime.guards.secrets.scrubbing import MAX_DEPTH, MIN_SECRET_LENGTH, Scrubber
+from toolcrib_runtime.guards.secrets.secret import REDACTED, Secret
 
 CANARY = 'canary/+ "ü"\\' + "4f9a1c07"
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolcrib_runtime.errors import BlockedAddress, InvalidUrl
-from toolcrib_runtime.guards.net_grant import NetGrant
-from toolcrib_runtime.guards.urls import MAX_URL_BYTES, check_url, origin_of, parse_url, shown_url
+from toolcrib_runtime.guards.net.grant import NetGrant
+from toolcrib_runtime.guards.net.urls import MAX_URL_BYTES, check_url, origin_of, parse_url, shown_url
 
 LOCAL = NetGrant(allow_loopback=True)
 

@@ -10,7 +10,7 @@ from policy_tools import NOW, WallClock
 
 from toolcrib_runtime import Approvals, PendingApproval
 from toolcrib_runtime.errors import ApprovalRefused
-from toolcrib_runtime.guards.secrets import Secret
+from toolcrib_runtime.guards.secrets.secret import Secret
 from toolcrib_runtime.policy.approval_ledger import MemorySpentApprovals
 from toolcrib_runtime.policy.approval_tokens import MAX_BY_LENGTH, MAX_TOKEN_LENGTH, read_token, signer
 from toolcrib_runtime.policy.approvals import ApprovalSubject

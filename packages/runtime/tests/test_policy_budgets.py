@@ -21,8 +21,8 @@ from toolcrib_runtime.policy.budgets import Account, Budget, Spent
 from toolcrib_runtime.policy.caching import CachePolicy
 from toolcrib_runtime.policy.rules import Policy
 from toolcrib_runtime.policy.runs import Run
-from toolcrib_runtime.testing import FakeClock, fake_tool
 from toolcrib_runtime.runnable import RunnableTool, create_tool
+from toolcrib_runtime.testing import FakeClock, fake_tool
 from toolcrib_runtime.toolbox import Toolbox, create_toolbox
 
 

@@ -14,8 +14,8 @@ from toolcrib_runtime.clock import Timer
 from toolcrib_runtime.errors import BudgetExhausted, DeadlineExceeded, UnknownOutcome
 from toolcrib_runtime.policy.budgets import Budget
 from toolcrib_runtime.policy.runs import Run
-from toolcrib_runtime.testing import FakeClock, fake_tool
 from toolcrib_runtime.runnable import RunnableTool, create_tool
+from toolcrib_runtime.testing import FakeClock, fake_tool
 from toolcrib_runtime.toolbox import create_toolbox
 
 

@@ -15,9 +15,9 @@ from toolcrib_runtime.outputs import ToolOutput
 from toolcrib_runtime.pipeline import Entry
 from toolcrib_runtime.policy.caching import CachePolicy
 from toolcrib_runtime.policy.replays import Kept
+from toolcrib_runtime.runnable import tool
 from toolcrib_runtime.settings import ToolboxSettings
 from toolcrib_runtime.testing import EventRecorder, FakeClock, FakeTool, fake_tool
-from toolcrib_runtime.runnable import tool
 from toolcrib_runtime.toolbox import Toolbox, create_toolbox
 
 

@@ -14,8 +14,8 @@ from toolcrib_core import Principal, ToolContext, ToolErrorCategory
 from toolcrib_runtime.calls import ToolCall, ToolResult
 from toolcrib_runtime.cancellation import Cancellation
 from toolcrib_runtime.policy.concurrency import ConcurrencyStage
-from toolcrib_runtime.testing import EventRecorder, FakeClock
 from toolcrib_runtime.runnable import RunnableTool, create_tool
+from toolcrib_runtime.testing import EventRecorder, FakeClock
 from toolcrib_runtime.toolbox import ExecuteOptions, Toolbox, create_toolbox
 
 

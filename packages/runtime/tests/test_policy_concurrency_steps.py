@@ -9,8 +9,8 @@ import pytest
 
 from toolcrib_core import ToolError
 from toolcrib_runtime.context import RuntimeToolContext
-from toolcrib_runtime.testing import FakeClock
 from toolcrib_runtime.runnable import RunnableTool, create_tool
+from toolcrib_runtime.testing import FakeClock
 from toolcrib_runtime.toolbox import Toolbox, create_toolbox
 
 

@@ -12,8 +12,8 @@ from toolcrib_runtime.errors import StepFailed
 from toolcrib_runtime.outputs import ToolOutput
 from toolcrib_runtime.policy.ledgers import MemoryLedger
 from toolcrib_runtime.policy.rules import Policy
-from toolcrib_runtime.testing import EventRecorder, FakeClock, FakeTool, fake_tool
 from toolcrib_runtime.runnable import RunnableTool, tool
+from toolcrib_runtime.testing import EventRecorder, FakeClock, FakeTool, fake_tool
 from toolcrib_runtime.toolbox import Toolbox, create_toolbox
 
 ANY_RISK = Policy(by_risk=None)

@@ -14,8 +14,8 @@ import pytest
 
 from toolcrib_runtime.calls import ToolCall, ToolResult
 from toolcrib_runtime.policy.rules import Policy
-from toolcrib_runtime.testing import FakeClock
 from toolcrib_runtime.runnable import RunnableTool, create_tool
+from toolcrib_runtime.testing import FakeClock
 from toolcrib_runtime.toolbox import Toolbox, create_toolbox
 
 FAULTS = ["refused", "dropped before the commit", "dropped after it", "half a reply", "hangs after it", "none"]

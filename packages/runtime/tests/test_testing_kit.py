@@ -9,8 +9,8 @@ import pytest
 import toolcrib_runtime.testing
 from toolcrib_core import ToolError, ToolErrorCategory, ToolRisk
 from toolcrib_runtime.calls import ToolCall
-from toolcrib_runtime.testing import CallRecorder, EventRecorder, FakeClock, fake_tool
 from toolcrib_runtime.runnable import is_runnable_tool
+from toolcrib_runtime.testing import CallRecorder, EventRecorder, FakeClock, fake_tool
 from toolcrib_runtime.toolbox import create_toolbox
 
 

@@ -201,7 +201,9 @@ async def test_a_plain_generator_is_stopped_at_its_next_chunk() -> None:
 
 
 @pytest.mark.parametrize("blocking", [True, False])
-async def test_context_variables_of_the_caller_reach_the_tool_and_those_of_the_tool_stay_in_it(*, blocking: bool) -> None:
+async def test_context_variables_of_the_caller_reach_the_tool_and_those_of_the_tool_stay_in_it(
+    *, blocking: bool
+) -> None:
     def greet() -> str:
         before = _who.get()
         _who.set("tool")

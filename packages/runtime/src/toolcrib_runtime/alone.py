@@ -16,8 +16,8 @@ from toolcrib_runtime.context import RuntimeToolContext
 from toolcrib_runtime.events import EventKind
 from toolcrib_runtime.executors.on_loop import OnLoop
 from toolcrib_runtime.executors.protocol import HandlerRaised
-from toolcrib_runtime.failures import failure_of, logger
-from toolcrib_runtime.guards.scrubbing import Scrubber
+from toolcrib_runtime.failures import failure_of, logger, raise_failure
+from toolcrib_runtime.guards.secrets.scrubbing import Scrubber
 from toolcrib_runtime.invocation import Proceed
 from toolcrib_runtime.outputs import ToolOutput, checked_value
 from toolcrib_runtime.pipeline import Entry, attempt
@@ -47,7 +47,7 @@ async def run_alone(tool: RunnableTool, given: Given) -> JsonValue:
     try:
         value = await OnLoop(coroutine, _Nobody(tool), grace=_GRACE)
     except HandlerRaised as failure:
-        raise failure_of(failure.raised, tool.definition, _scrubber()).error from failure.raised
+        raise_failure(failure_of(failure.raised, tool.definition, _scrubber()).error, failure.raised)
     return checked_value(tool, value.value if isinstance(value, ToolOutput) else value)
 
 

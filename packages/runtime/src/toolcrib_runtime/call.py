@@ -43,6 +43,8 @@ async def run_step(parent: Invocation, tool: RunnableTool, arguments: Mapping[st
         entry = parent.settings.steps[tool] = Entry(tool, parent.settings)
     call = ToolCall(tool=tool.id, arguments=arguments)
     result = await _run(_arrive(entry, call, parent.options, parent), entry)
+    if result.blocks is not None:
+        parent.step_output = result
     return result.unwrap()
 
 

@@ -6,13 +6,16 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from toolcrib_core import ToolError
 from toolcrib_core.wording import shown
 from toolcrib_runtime.clock import Clock, Timer
 from toolcrib_runtime.driving import Driven
 from toolcrib_runtime.errors import CallCancelled, DeadlineExceeded
+
+STOPPED: Final = "the runtime stopped the call"
+"""The message of a cancellation that is the runtime's, and neither the caller's nor the tool's own."""
 
 _T = TypeVar("_T")
 
@@ -155,7 +158,7 @@ class CallScope:
     def _interrupt(self, cause: ToolError) -> None:
         if self._cause is None and self._task is not None:
             self._cause = cause
-            self._task.cancel()
+            self._task.cancel(STOPPED)
             if self._stopped is not None:
                 self._stopped.cancel(cause.message)
 

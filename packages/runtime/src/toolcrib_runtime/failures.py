@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import sys
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NoReturn
 
 from toolcrib_core import ToolDefinition, ToolError, ToolErrorCategory, tool_code_prefix
 from toolcrib_core.schema.limits import INSTANCE_LIMITS, find_limit_fault
 from toolcrib_core.wording import count, quoted
 from toolcrib_runtime.errors import CallError, GuardError, StepFailed, ToolFailed, UnknownOutcome
-from toolcrib_runtime.guards.scrubbing import Scrubber, scrub_exception
+from toolcrib_runtime.guards.secrets.scrubbing import Scrubber, scrub_exception
 
 logger: Final = logging.getLogger("toolcrib.runtime")
 
@@ -66,6 +66,15 @@ def drop_unusable_details(error: ToolError) -> None:
         )
         # Another dict: the one that is there may belong to whoever raised the error.
         error.details = {key: error.details[key] for key in usable}
+
+
+def raise_failure(error: ToolError, raised: BaseException) -> NoReturn:
+    """Raise what an exception was made into, with the exception as its cause; a `ToolError` keeps the cause it has.
+
+    Raises:
+        ToolError: Always.
+    """
+    raise error from (raised.__cause__ if error is raised else raised)
 
 
 def unknown_outcome(error: ToolError, definition: ToolDefinition) -> ToolError:

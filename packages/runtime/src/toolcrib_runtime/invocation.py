@@ -11,7 +11,7 @@ import orjson
 
 from toolcrib_core import JsonObject, JsonValue, ToolContext, ToolDefinition
 from toolcrib_runtime.arguments import Taken
-from toolcrib_runtime.calls import Source, ToolCall, new_call_id
+from toolcrib_runtime.calls import Source, ToolCall, ToolResult, new_call_id
 from toolcrib_runtime.cancellation import CallScope, Cancellation
 from toolcrib_runtime.context import RuntimeToolContext
 from toolcrib_runtime.events import EventKind, EventListener, ToolEvent, tell
@@ -60,6 +60,8 @@ class Invocation:
     parent: Invocation | None = None
     snapshot: bytes | str = b""
     """The validated arguments as JSON text; empty until they are valid."""
+    step_output: ToolResult | None = None
+    """How the last step ended that came with content of its own."""
     _parsed: dict[str, Any] | None = None
     _converted: Mapping[str, Any] | None = None
     _scope: CallScope | None = None

@@ -10,7 +10,7 @@ from toolcrib_core import JsonValue, ToolError
 from toolcrib_runtime.cancellation import too_late
 from toolcrib_runtime.errors import ToolFailed
 from toolcrib_runtime.executors.protocol import HandlerRaised
-from toolcrib_runtime.failures import failure_of, internal_failure
+from toolcrib_runtime.failures import failure_of, internal_failure, raise_failure
 from toolcrib_runtime.invocation import Invocation, Middleware, Proceed
 from toolcrib_runtime.outputs import ToolOutput, checked_value, json_value
 from toolcrib_runtime.policy.budgets import BudgetStage, Spent
@@ -72,6 +72,7 @@ class Stages:
         verdict = fixed_verdict(settings.policy, tool)
         stages: list[Middleware | None] = [
             None if verdict is not None and verdict.decision == "allow" else self._policy,
+            self._cache if tool.cache is not None else None,
             *map(_Guarded, settings.middleware),
             self._concurrency if tool.concurrency else None,
             self._retry if tool.repeatable and (tool.retries or settings.retries) else None,
@@ -114,9 +115,9 @@ async def attempt(invocation: Invocation) -> JsonValue:
     try:
         value = await executor.run(invocation)
     except HandlerRaised as failure:
-        raise _failed(invocation, failure.raised) from failure.raised
+        raise_failure(_failed(invocation, failure.raised), failure.raised)
     except ToolError as error:
-        raise _failed(invocation, error) from error.__cause__
+        raise_failure(_failed(invocation, error), error)
     except asyncio.CancelledError as cancelled:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
@@ -145,6 +146,9 @@ def _checked_output(invocation: Invocation, value: object) -> JsonValue:
         blocks: Any = json_value(list(value.content), tool=tool.id, limits=limits)
         invocation.blocks = tuple(blocks)
         value = value.value
+    elif invocation.step_output is not None and value is invocation.step_output.value:
+        # What a step gave, handed on untouched, keeps its content.
+        invocation.blocks = invocation.step_output.blocks
     return checked_value(tool, value, limits=limits)
 
 

@@ -22,10 +22,12 @@ from toolcrib_core import (
 )
 from toolcrib_core.risk import Effects
 from toolcrib_core.schema.compiled import CompiledSchema, compile_schema
+from toolcrib_core.signatures import read_signature
 from toolcrib_core.wording import listed
 from toolcrib_runtime.alone import run_alone
 from toolcrib_runtime.binding import Binding, Handler, bind_described, bind_function, bind_model
 from toolcrib_runtime.executors.protocol import Executor
+from toolcrib_runtime.outputs import ToolOutput
 from toolcrib_runtime.policy.bounds import check_number, check_whole
 from toolcrib_runtime.policy.caching import CachePolicy, check_cachable
 from toolcrib_runtime.policy.retries import RetryPolicy
@@ -224,7 +226,7 @@ def _bound(source: Any, handler: Handler | None, described: dict[str, Any]) -> t
     if handler is None:
         if isinstance(source, type | ToolDefinition | Mapping) or not callable(source):
             raise InvalidDefinition("There is nothing to run.", hint="Pass the handler as the second argument.")
-        definition = define_tool(source, **described)
+        definition = define_tool(source, **_without_envelope(source, described))
         return definition, bind_function(source, name=definition.name)
     if not callable(handler):
         raise InvalidDefinition(
@@ -238,6 +240,12 @@ def _bound(source: Any, handler: Handler | None, described: dict[str, Any]) -> t
         return definition, bind_model(source, handler, name=definition.name)
     properties = definition.input_schema.get("properties", {})
     return definition, bind_described(handler, name=definition.name, properties=properties)
+
+
+def _without_envelope(function: Handler, described: dict[str, Any]) -> dict[str, Any]:
+    """The options, with no output schema for a `ToolOutput`: that is how a value comes, not what it is."""
+    returns = read_signature(function, name="function").returns
+    return {"output": False, **described} if returns is ToolOutput else described
 
 
 def _callables(handler: Handler) -> list[object]:

@@ -11,7 +11,7 @@ from toolcrib_core.schema.limits import JsonLimits
 from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
 from toolcrib_runtime.events import EventListener
 from toolcrib_runtime.executors import Executor, LocalExecutor
-from toolcrib_runtime.guards.scrubbing import Scrubber
+from toolcrib_runtime.guards.secrets.scrubbing import Scrubber
 from toolcrib_runtime.outputs import OUTPUT_LIMITS
 from toolcrib_runtime.policy.approvals import Approvals
 from toolcrib_runtime.policy.bounds import check_number, check_whole

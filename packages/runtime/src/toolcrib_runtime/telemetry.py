@@ -15,7 +15,7 @@ from opentelemetry.trace import SpanKind, Status, StatusCode
 
 from toolcrib_core import ToolDefinition
 from toolcrib_runtime.calls import ToolResult
-from toolcrib_runtime.guards.scrubbing import Scrubber
+from toolcrib_runtime.guards.secrets.scrubbing import Scrubber
 from toolcrib_runtime.invocation import Invocation
 
 _NAME: Final = "toolcrib.runtime"

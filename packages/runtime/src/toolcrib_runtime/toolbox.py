@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypedDict, Unpack, overload
 
 from toolcrib_core import (
     CatalogError,
+    DeprecatedTool,
     DuplicateTool,
     InvalidDefinition,
     RegistryOptions,
@@ -195,10 +197,13 @@ class Toolbox:
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str):
             return False
+        # Not by allowing what is deprecated: whoever only asks is not to be warned.
+        with suppress(ToolError):
+            return bool(self._registry.get(name))
         try:
-            self._registry.resolve(name, allow_deprecated=True)
-        except ToolError:
-            return False
+            self._registry.resolve(name)
+        except ToolError as error:
+            return isinstance(error, DeprecatedTool)
         return True
 
     def get_tool(self, name: str) -> RunnableTool:

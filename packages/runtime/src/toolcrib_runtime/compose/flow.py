@@ -206,6 +206,9 @@ async def _stop(running: Sequence[_Running]) -> None:
             await asyncio.wait(running)
         except asyncio.CancelledError as again:
             cancelled = again
+    for task in running:
+        if not task.cancelled():
+            task.exception()  # looked at here, since otherwise it is reported that nobody ever did
     if cancelled is not None:
         raise cancelled
 

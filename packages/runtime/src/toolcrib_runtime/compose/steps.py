@@ -12,7 +12,7 @@ from toolcrib_core.wording import MAX_SHOWN, kind_of, listed, quoted
 from toolcrib_runtime.binding import Binding
 from toolcrib_runtime.context import RuntimeToolContext
 from toolcrib_runtime.errors import StepFailed
-from toolcrib_runtime.executors import HandlerRaised, LocalExecutor, Work
+from toolcrib_runtime.executors import LocalExecutor
 from toolcrib_runtime.policy.retries import RetryPolicy
 from toolcrib_runtime.runnable import RunnableTool, make_runnable
 
@@ -30,6 +30,9 @@ _level: ContextVar[int] = ContextVar("toolcrib_nesting_level", default=0)
 # twenty-seven one level further up.
 _ONCE: Final = RetryPolicy(attempts=1)
 
+# Seconds: more than a step has to end after it was cancelled, so that none is left behind.
+_GRACE: Final = 30.0
+
 
 def make_composed(
     definition: ToolDefinition, work: Doing, *, steps: Sequence[RunnableTool] = (), timeout: float | None = None
@@ -45,7 +48,9 @@ def make_composed(
         running = work(arguments, context)
         return await (running if level % _LEVELS_PER_STACK else _on_a_new_stack(running))
 
-    made = make_runnable(definition, Binding(handler, ("context",), _whole), retries=_ONCE, executor=_OnLoop())
+    # On the caller's loop, wherever the steps run: from another process it could not call them.
+    here = LocalExecutor(grace=_GRACE)
+    made = make_runnable(definition, Binding(handler, ("context",), _whole), retries=_ONCE, executor=here)
     return made.replace(steps=tuple(steps), timeout=timeout)
 
 
@@ -84,7 +89,7 @@ class Steps:
             # Not left to the call: that would read a text as JSON, and take null for no arguments.
             raise InvalidArguments(
                 f"The arguments of {quoted(tool.id)} must be an object, not {kind_of(arguments)}.",
-                hint="Put `map_output` or `map_input` between the two.",
+                hint="What comes before it must give an object: `map_output` and `map_input` can make one.",
             )
         value = await self._context.call(tool, arguments)
         self._completed.append(tool.id)
@@ -96,27 +101,26 @@ class Steps:
         What may pass for the step may pass for the whole only if the whole may run twice.
         """
         tool = self._tools[number - 1]
-        inner = _path(error)
-        where = f" at {quoted(inner[-1]['tool'])}" if inner else ""
-        done = {"completed": list(self._completed)} if self._completed else {}
-        details = {**error.details, **done, **more}
+        inner, completed = _told(error, "steps"), [*self._completed, *_told(error, "completed")]
+        details = {**error.details, **({"completed": completed} if completed else {}), **more}
         # How often the step was tried is not how often the whole was.
         tries = {"attempts": details.pop("attempts")} if "attempts" in details else {}
         details["steps"] = [{"number": number, "tool": tool.id, **tries}, *inner[1 - MAX_SHOWN :]]
+        where = f" at {quoted(inner[-1]['tool'])}" if inner else ""
         return StepFailed(
             f"Step {number} of the {self._verb}, {quoted(tool.id)}, failed{where}: {_root(error).message}",
             code=error.code,
             category=error.category,
-            hint=self._hint(error),
+            hint=self._hint(_root(error).hint, error.category, completed),
             retryable=error.retryable and self._repeatable,
             details=details,
         )
 
-    def _hint(self, error: ToolError) -> str | None:
-        if self._repeatable or not self._completed or error.category is ToolErrorCategory.UNKNOWN_OUTCOME:
-            return error.hint
-        done = f"What {listed(self._completed)} did before is not undone."
-        return f"{error.hint} {done}" if error.hint else done
+    def _hint(self, hint: str | None, category: ToolErrorCategory, completed: list[str]) -> str | None:
+        if self._repeatable or not completed or category is ToolErrorCategory.UNKNOWN_OUTCOME:
+            return hint
+        done = f"What {listed(completed)} did before is not undone."
+        return f"{hint} {done}" if hint else done
 
 
 def passed_on(error: ToolError) -> StepFailed:
@@ -131,28 +135,6 @@ def passed_on(error: ToolError) -> StepFailed:
     )
 
 
-class _OnLoop:
-    """Where composed tools themselves run; their steps run where they are to run.
-
-    From another process they could not call anything. Their errors arrive as they are: what caused them is the error of
-    a step.
-    """
-
-    def __init__(self) -> None:
-        self._local = LocalExecutor()
-
-    async def run(self, work: Work, /) -> object:
-        try:
-            return await self._local.run(work)
-        except HandlerRaised as failure:
-            if isinstance(failure.raised, ToolError):
-                raise failure.raised from failure.raised.__cause__
-            raise
-
-    async def aclose(self) -> None:
-        await self._local.aclose()
-
-
 async def _on_a_new_stack(running: Coroutine[Any, Any, object]) -> object:
     task = asyncio.create_task(running)
     try:
@@ -165,9 +147,10 @@ def _whole(arguments: dict[str, Any]) -> Mapping[str, Any]:
     return {"arguments": arguments}
 
 
-def _path(error: ToolError) -> list[dict[str, Any]]:
-    path: Any = error.details.get("steps") if isinstance(error, StepFailed) else None
-    return path or []
+def _told(error: ToolError, what: str) -> list[Any]:
+    """What the steps of a step have told about themselves."""
+    told: Any = error.details.get(what) if isinstance(error, StepFailed) else None
+    return told or []
 
 
 def _root(error: ToolError) -> ToolError:

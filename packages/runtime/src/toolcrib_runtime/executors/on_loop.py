@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import sys
+import traceback
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
+from toolcrib_runtime.cancellation import STOPPED
 from toolcrib_runtime.clock import Timer
 from toolcrib_runtime.driving import Driven
 from toolcrib_runtime.executors import forks
@@ -23,12 +26,14 @@ _unclosable: list[Coroutine[Any, Any, object]] = []
 class OnLoop(Driven[object]):
     """One run of an async handler.
 
-    What it raises arrives as `HandlerRaised`. When it is cancelled and does not end, it is closed after the grace: its
-    `finally` blocks run, and nothing of it lives on.
+    What it raises arrives as `HandlerRaised`. When the runtime stops it and it does not end, it is closed after the
+    grace: its `finally` blocks run, and nothing of it lives on. Any other cancellation may be one of its own, as
+    `asyncio.timeout` makes them; over those it may take as long as it likes.
     """
 
     _task: asyncio.Task[Any] | None = None
     _timer: Timer | None = None
+    _thrown: BaseException | None = None
     _before = 0
     _given_up = False
 
@@ -47,7 +52,7 @@ class OnLoop(Driven[object]):
         except StopIteration:
             raise
         except BaseException as raised:  # SystemExit too: a tool may not end the process.
-            if self._cancelling() <= self._before:
+            if not self._is_cancelled():
                 raise HandlerRaised(raised) from raised
             if isinstance(raised, asyncio.CancelledError):
                 raise
@@ -60,22 +65,22 @@ class OnLoop(Driven[object]):
 
     def _suspended(self) -> None:
         self._task = asyncio.current_task()
-        self._before = self._cancelling()
+        self._before = 0 if self._task is None else self._task.cancelling()
 
     def _throw(self, thrown: BaseException) -> Any:
         if self._given_up and isinstance(thrown, asyncio.CancelledError):
             self._close()
             raise thrown
+        self._thrown = thrown
         waiting = super()._throw(thrown)
-        # It waits for something else instead of ending. That is its right if the cancellation was one of its own, as
-        # `asyncio.timeout` makes; then it has been taken back by now.
-        if self._timer is None and self._cancelling() > self._before:
+        # It waits for something else instead of ending.
+        if self._is_cancelled() and STOPPED in thrown.args and self._timer is None:
             clock = self._work.clock
             self._timer = clock.call_at(clock.monotonic() + self._grace, self._give_up)
         return waiting
 
     def _finished(self, value: object) -> object:
-        if self._task is not None and self._cancelling() > self._before:
+        if self._is_cancelled():
             raise asyncio.CancelledError  # swallowed by the handler, but meant for whoever awaits it
         return value
 
@@ -98,5 +103,23 @@ class OnLoop(Driven[object]):
                 _unclosable.append(self._coroutine)
         self._work.emit("abandoned", reason="the handler went on after it was cancelled")
 
-    def _cancelling(self) -> int:
-        return self._task.cancelling() if self._task is not None else 0
+    def _is_cancelled(self) -> bool:
+        """Whether somebody outside has cancelled it; what it does to itself is taken back when it is over."""
+        if self._task is None:
+            return False
+        thrown, self._thrown = self._thrown, None
+        if _GROUPS_FORGET and thrown is not None and _is_of_own_group(thrown):
+            self._task.uncancel()
+        return self._task.cancelling() > self._before
+
+
+# A bug of CPython: a task group that waits for its tasks, one of which fails, cancels its own task and does not take
+# that back. As the handler runs in the caller's task, the caller would look cancelled for ever.
+_GROUPS_FORGET = sys.version_info < (3, 13)
+_END_OF_A_GROUP = asyncio.TaskGroup.__aexit__.__code__
+
+
+def _is_of_own_group(thrown: BaseException) -> bool:
+    """Whether the exception ended in a task group that had asked for it."""
+    frames = (frame for frame, _ in traceback.walk_tb(thrown.__traceback__) if frame.f_code is _END_OF_A_GROUP)
+    return any(frame.f_locals["self"]._parent_cancel_requested for frame in frames)  # noqa: SLF001  # nothing else tells

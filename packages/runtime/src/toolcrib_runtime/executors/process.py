@@ -10,15 +10,15 @@ from weakref import WeakKeyDictionary
 
 from toolcrib_runtime.executors.local import LocalExecutor
 from toolcrib_runtime.executors.process_failures import rebuild
-from toolcrib_runtime.executors.process_pool import WorkerPool
 from toolcrib_runtime.executors.process_request import request_of
 from toolcrib_runtime.executors.process_target import Target, end_import_that_calls_tools, target_of
 from toolcrib_runtime.executors.protocol import HandlerRaised, Work
-from toolcrib_runtime.guards.process_limits import ProcessLimits
 from toolcrib_runtime.outputs import ToolOutput
 from toolcrib_runtime.policy.bounds import check_whole
 
 if TYPE_CHECKING:
+    from toolcrib_runtime.executors.process_pool import WorkerPool
+    from toolcrib_runtime.guards.process.limits import ProcessLimits
     from toolcrib_runtime.runnable import RunnableTool
 
 MAX_CALLS_PER_WORKER: Final = 10_000
@@ -108,6 +108,9 @@ class ProcessExecutor:
         held = self._pools.get(loop)
         if held is not None:
             return held[0]
+        # Whoever runs no worker process does not pay for the guard around them.
+        from toolcrib_runtime.executors.process_pool import WorkerPool
+
         self._discard_those_of_closed_loops()
         pool = WorkerPool(
             workers=self._workers,

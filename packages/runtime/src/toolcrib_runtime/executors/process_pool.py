@@ -8,8 +8,8 @@ from typing import Any
 from toolcrib_runtime.errors import WorkerLost
 from toolcrib_runtime.executors.process_worker import Worker, worker_spec
 from toolcrib_runtime.executors.protocol import Work
-from toolcrib_runtime.guards.process import ChildProcess
-from toolcrib_runtime.guards.process_limits import ProcessLimits
+from toolcrib_runtime.guards.process.child import ChildProcess
+from toolcrib_runtime.guards.process.limits import ProcessLimits
 from toolcrib_runtime.policy.gates import FairGate
 
 

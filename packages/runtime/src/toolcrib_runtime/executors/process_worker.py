@@ -14,11 +14,11 @@ from toolcrib_core.wording import quoted
 from toolcrib_runtime.errors import ProcessKilled, ProcessLimitReached, WorkerLost
 from toolcrib_runtime.executors.process_frames import BrokenFrames, FrameReader
 from toolcrib_runtime.executors.protocol import Work
-from toolcrib_runtime.guards.process import ChildProcess
-from toolcrib_runtime.guards.process_limits import ProcessLimits
-from toolcrib_runtime.guards.process_outcome import fault_of
-from toolcrib_runtime.guards.process_spec import ProcessSpec
-from toolcrib_runtime.guards.sandbox import SandboxWishes
+from toolcrib_runtime.guards.process.child import ChildProcess
+from toolcrib_runtime.guards.process.limits import ProcessLimits
+from toolcrib_runtime.guards.process.outcome import fault_of
+from toolcrib_runtime.guards.process.sandbox import SandboxWishes
+from toolcrib_runtime.guards.process.spec import ProcessSpec
 
 _MAIN = (
     "import json, sys; setup = json.loads(sys.argv[1]); sys.path[:] = setup['path']; sys.argv[:] = setup['argv']; "
@@ -31,7 +31,7 @@ _PATIENCE = 0.5
 def worker_spec(limits: ProcessLimits | None) -> ProcessSpec:
     """A Python that imports as this one does: the same interpreter, options, path, environment and directory."""
     # The one function that knows how every option was given; `multiprocessing` uses it for the same purpose.
-    options: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # noqa: SLF001
+    options: list[str] = vars(subprocess)["_args_from_interpreter_flags"]()
     setup = json.dumps({"path": [str(each) for each in sys.path], "argv": sys.argv})
     return ProcessSpec(
         argv=(sys.executable, *options, "-c", _MAIN, setup),

@@ -17,6 +17,7 @@ from toolcrib_runtime.executors.process_failures import describe
 from toolcrib_runtime.executors.process_frames import MAX_FRAME, FrameTooLarge, frame_of, read_frame, write_frame
 from toolcrib_runtime.executors.protocol import HandlerRaised
 from toolcrib_runtime.executors.worker_process import (
+    STANDARD_STREAMS,
     Streams,
     adopt_orphans,
     exit_on_sigterm,
@@ -31,7 +32,7 @@ FRAME_LIMITS: Final = JsonLimits(max_depth=200, max_nodes=MAX_FRAME, max_bytes=M
 """What a frame can carry; the limits of a toolbox are applied in the process of the toolbox."""
 
 
-def main(streams: Streams = Streams()) -> None:  # noqa: B008  # an immutable tuple
+def main(streams: Streams = STANDARD_STREAMS) -> None:
     """Serve until the parent closes the pipe, or sends SIGTERM."""
     exit_on_sigterm()
     adopt_orphans()

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 _PR_SET_CHILD_SUBREAPER = 36
 # A process that was killed just now needs a moment to be gone.
@@ -17,11 +17,15 @@ _PAUSE = 0.005
 
 
 class Streams(NamedTuple):
-    """The descriptors of standard input, output and error."""
+    """Three descriptors."""
 
-    stdin: int = 0
-    stdout: int = 1
-    stderr: int = 2
+    stdin: int
+    stdout: int
+    stderr: int
+
+
+STANDARD_STREAMS: Final = Streams(stdin=0, stdout=1, stderr=2)
+"""Those that every process is started with."""
 
 
 def take_over(streams: Streams) -> tuple[int, int]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import sys
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import module_from_spec
 from types import ModuleType
 from typing import Any, Final
 
@@ -14,11 +14,14 @@ from toolcrib_core.wording import quoted
 from toolcrib_runtime.binding import Binding, Handler, bind_function
 from toolcrib_runtime.errors import LoadFailed
 from toolcrib_runtime.executors.process_target import importing
-from toolcrib_runtime.guards.scrubbing import scrub_exception
+from toolcrib_runtime.guards.secrets.scrubbing import scrub_exception
 from toolcrib_runtime.runnable import RunnableTool, make_runnable
 
 SCRIPT_NAME: Final = "__toolcrib_main__"
 """The `__name__` of the parent's script in a worker, so that it does not run what is meant for `__main__`."""
+
+_HINT_FOR_MODULES = "See that the module can be imported by its name from a new process."
+_HINT_FOR_SCRIPTS = 'Put everything that the script does, beyond definitions, under `if __name__ == "__main__":`.'
 
 
 class ToolLoader:
@@ -51,16 +54,10 @@ def _load(target: dict[str, Any]) -> RunnableTool:
         place = quoted(f"{target['module']}:{target['name']}")
         raise LoadFailed(
             f"{place} could not be loaded in a worker process: {scrub_exception(failure)}",
-            hint=_HINTS[target["script"] is None],
+            hint=_HINT_FOR_MODULES if target["script"] is None else _HINT_FOR_SCRIPTS,
             retryable=False,
             details={"sent": False, "exception": type(failure).__name__},
         ) from failure
-
-
-_HINTS = {
-    True: "See that the module can be imported by its name from a new process.",
-    False: 'Put everything that the script does, beyond definitions, under `if __name__ == "__main__":`.',
-}
 
 
 def _module(name: str, script: str | None) -> ModuleType:
@@ -73,12 +70,14 @@ def _module(name: str, script: str | None) -> ModuleType:
 
 def _run_script(script: str) -> ModuleType:
     # The loader is named, because a script need not end in `.py`.
-    spec = importlib.util.spec_from_loader(SCRIPT_NAME, SourceFileLoader(SCRIPT_NAME, script))
-    module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]  # a loader that exists gives a spec
+    loader = SourceFileLoader(SCRIPT_NAME, script)
+    spec = ModuleSpec(SCRIPT_NAME, loader, origin=script)
+    spec.has_location = True
+    module = module_from_spec(spec)
     # Dataclasses and annotations look their module up while it runs.
     sys.modules[SCRIPT_NAME] = module
     try:
-        spec.loader.exec_module(module)  # type: ignore[union-attr]  # as above
+        loader.exec_module(module)
     except BaseException:
         del sys.modules[SCRIPT_NAME]
         raise

@@ -7,7 +7,7 @@ from typing import Final
 from toolcrib_core import ArgumentsTooLarge, JsonValue, MalformedJson, parse_json
 from toolcrib_core.schema.limits import INSTANCE_LIMITS, JsonLimits
 from toolcrib_runtime.errors import MalformedOutput, OutputTooLarge
-from toolcrib_runtime.guards.scrubbing import Scrubber
+from toolcrib_runtime.guards.secrets.scrubbing import Scrubber
 
 OUTPUT_LIMITS: Final = INSTANCE_LIMITS
 """What a tool returns is bounded in the same way, so that reading more would be for nothing."""

@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_camel
 
 from toolcrib_core import JsonObject, canonical_json, digest
 from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
-from toolcrib_runtime.guards.secrets import Secret
+from toolcrib_runtime.guards.secrets.secret import Secret
 from toolcrib_runtime.policy.approval_ledger import MemorySpentApprovals, SpentApprovals
 from toolcrib_runtime.policy.approval_tokens import (
     MAX_BY_LENGTH,

@@ -9,11 +9,11 @@ from typing import Final
 
 from toolcrib_core.wording import quoted
 from toolcrib_runtime.errors import DeadlineExceeded
-from toolcrib_runtime.guards.process import ChildProcess, OutputCaps
-from toolcrib_runtime.guards.process_gate import ProcessGate
-from toolcrib_runtime.guards.process_outcome import deadline_error, fault_of
-from toolcrib_runtime.guards.process_spec import ProcessSpec
-from toolcrib_runtime.guards.sandbox import SandboxReport
+from toolcrib_runtime.guards.process.child import ChildProcess, OutputCaps
+from toolcrib_runtime.guards.process.gate import ProcessGate
+from toolcrib_runtime.guards.process.outcome import deadline_error, fault_of
+from toolcrib_runtime.guards.process.sandbox import SandboxReport
+from toolcrib_runtime.guards.process.spec import ProcessSpec
 
 MAX_STDOUT: Final = 10 * 1024 * 1024
 """How many bytes of standard output are taken unless the caller says otherwise."""

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 import httpx2
 
 from toolcrib_runtime.errors import BlockedAddress, InvalidUrl
-from toolcrib_runtime.guards.addresses import IpAddress, check_address
-from toolcrib_runtime.guards.net_grant import MAX_PORT, NetGrant, grants_host, is_host_name, is_localhost
+from toolcrib_runtime.guards.net.addresses import IpAddress, check_address
+from toolcrib_runtime.guards.net.grant import MAX_PORT, NetGrant, grants_host, is_host_name, is_localhost
 
 MAX_URL_BYTES: Final = 8192
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from toolcrib_runtime.guards.process_spec import TREE_VARIABLE
+from toolcrib_runtime.guards.process.spec import TREE_VARIABLE
 
 _PROC = "/proc"
 _CHUNK = 64 * 1024

@@ -19,7 +19,7 @@ from toolcrib_runtime.errors import (
     ProcessLimitReached,
     ProcessNotStarted,
 )
-from toolcrib_runtime.guards.process_limits import LIMIT_WORDS, ProcessLimits
+from toolcrib_runtime.guards.process.limits import LIMIT_WORDS, ProcessLimits
 
 STATUS_UNKNOWN: Final = 255
 """The exit status of a child that somebody else in this process has waited for."""

@@ -10,8 +10,8 @@ import httpx2
 
 from toolcrib_core import ToolErrorCategory
 from toolcrib_runtime.errors import FetchFailed
-from toolcrib_runtime.guards.net_grant import NetGrant
-from toolcrib_runtime.guards.urls import origin_of, parse_url, shown_url
+from toolcrib_runtime.guards.net.grant import NetGrant
+from toolcrib_runtime.guards.net.urls import origin_of, parse_url, shown_url
 
 MAX_REDIRECTS: Final = 5
 

@@ -12,8 +12,8 @@ from typing import Final
 from toolcrib_core import ToolErrorCategory
 from toolcrib_core.wording import listed, quoted
 from toolcrib_runtime.errors import ProcessNotStarted
-from toolcrib_runtime.guards.process_limits import ProcessLimits
-from toolcrib_runtime.guards.sandbox import SandboxWishes
+from toolcrib_runtime.guards.process.limits import ProcessLimits
+from toolcrib_runtime.guards.process.sandbox import SandboxWishes
 
 DEFAULT_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where a program is looked for unless the spec declares a `PATH` of its own."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 
-from toolcrib_runtime.guards.scrubbing import Scrubber
+from toolcrib_runtime.guards.secrets.scrubbing import Scrubber
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({})))
 _FORMATTER = logging.Formatter()

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from toolcrib_runtime.guards.process_tree import find_tree
+from toolcrib_runtime.guards.process.tree import find_tree
 
 _PAUSE = 0.25
 # Looking at all processes takes 1 ms where there are 80; however many there are, at most a fiftieth of the time goes

@@ -15,8 +15,8 @@ from typing import Literal
 from toolcrib_core import ToolErrorCategory
 from toolcrib_core.wording import either
 from toolcrib_runtime.errors import ProcessNotStarted
-from toolcrib_runtime.guards import launch
-from toolcrib_runtime.guards.process_limits import Rlimit
+from toolcrib_runtime.guards.process import launch
+from toolcrib_runtime.guards.process.limits import Rlimit
 
 _TOOL_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 _LAUNCHER = str(Path(launch.__file__).resolve())

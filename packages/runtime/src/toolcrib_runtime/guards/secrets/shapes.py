@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from toolcrib_runtime.guards.secrets import REDACTED
+from toolcrib_runtime.guards.secrets.secret import REDACTED
 
 _NAMES = (
     r"(?:passw(?:or)?d|passphrase|secret|credential|api[_-]?key|private[_-]?key|access[_-]?key|signature"

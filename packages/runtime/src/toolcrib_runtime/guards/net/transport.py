@@ -14,11 +14,11 @@ import httpcore2
 import httpx2
 
 from toolcrib_runtime.errors import FileUnusable, InvalidRequest
-from toolcrib_runtime.guards.net_body import ACCEPTED_ENCODINGS, is_packed, unpacked
-from toolcrib_runtime.guards.net_dial import GuardedBackend, Resolver, system_resolver
-from toolcrib_runtime.guards.net_grant import NetGrant
-from toolcrib_runtime.guards.net_headers import check_received, check_sendable, headers_too_long
-from toolcrib_runtime.guards.urls import check_url
+from toolcrib_runtime.guards.net.body import ACCEPTED_ENCODINGS, is_packed, unpacked
+from toolcrib_runtime.guards.net.dial import GuardedBackend, Resolver, system_resolver
+from toolcrib_runtime.guards.net.grant import NetGrant
+from toolcrib_runtime.guards.net.headers import check_received, check_sendable, headers_too_long
+from toolcrib_runtime.guards.net.urls import check_url
 
 MAX_CONNECTIONS: Final = 32
 

@@ -10,10 +10,10 @@ from typing import IO, cast
 
 from toolcrib_core.wording import quoted
 from toolcrib_runtime.errors import ProcessNotStarted
-from toolcrib_runtime.guards.process_home import make_home, remove_if_empty
-from toolcrib_runtime.guards.process_limits import rlimits
-from toolcrib_runtime.guards.process_spec import ProcessSpec, environment, find_program
-from toolcrib_runtime.guards.sandbox import LaunchPlan, SandboxReport, available_layers, plan_launch
+from toolcrib_runtime.guards.process.home import make_home, remove_if_empty
+from toolcrib_runtime.guards.process.limits import rlimits
+from toolcrib_runtime.guards.process.sandbox import LaunchPlan, SandboxReport, available_layers, plan_launch
+from toolcrib_runtime.guards.process.spec import ProcessSpec, environment, find_program
 
 
 @dataclass(frozen=True, kw_only=True)

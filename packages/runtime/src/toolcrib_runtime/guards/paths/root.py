@@ -21,8 +21,8 @@ from typing import IO, Final, Literal, NamedTuple, Self, TypeAlias
 from toolcrib_core import ToolErrorCategory
 from toolcrib_core.wording import count
 from toolcrib_runtime.errors import FileUnusable
-from toolcrib_runtime.guards.beneath import Mechanism, best_mechanism, make_directories, open_directory
-from toolcrib_runtime.guards.relative_paths import link_refused, root_refused, split_relative, system_refused, unusable
+from toolcrib_runtime.guards.paths.beneath import Mechanism, best_mechanism, make_directories, open_directory
+from toolcrib_runtime.guards.paths.relative import link_refused, root_refused, split_relative, system_refused, unusable
 
 FileMode: TypeAlias = Literal["rb", "wb", "ab", "xb"]
 FileKind: TypeAlias = Literal["file", "directory", "link", "other"]

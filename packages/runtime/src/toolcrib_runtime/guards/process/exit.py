@@ -6,8 +6,8 @@ import asyncio
 import os
 from collections.abc import Callable
 
-from toolcrib_runtime.guards.process_outcome import STATUS_UNKNOWN
-from toolcrib_runtime.guards.process_tree import open_pidfd
+from toolcrib_runtime.guards.process.outcome import STATUS_UNKNOWN
+from toolcrib_runtime.guards.process.tree import open_pidfd
 
 _FIRST_LOOK = 0.001
 _LONGEST_PAUSE = 0.05

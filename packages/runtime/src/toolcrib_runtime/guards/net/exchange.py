@@ -16,12 +16,12 @@ import httpx2
 
 from toolcrib_core import ToolErrorCategory
 from toolcrib_runtime.errors import DeadlineExceeded, FetchFailed
-from toolcrib_runtime.guards.net_body import read_body
-from toolcrib_runtime.guards.net_grant import NetGrant
-from toolcrib_runtime.guards.net_headers import retry_after
-from toolcrib_runtime.guards.net_redirects import Hop, is_redirect, next_hop
-from toolcrib_runtime.guards.net_transport import causes
-from toolcrib_runtime.guards.urls import shown_url
+from toolcrib_runtime.guards.net.body import read_body
+from toolcrib_runtime.guards.net.grant import NetGrant
+from toolcrib_runtime.guards.net.headers import retry_after
+from toolcrib_runtime.guards.net.redirects import Hop, is_redirect, next_hop
+from toolcrib_runtime.guards.net.transport import causes
+from toolcrib_runtime.guards.net.urls import shown_url
 
 _SENDING: Final = "http11.send_request_headers.started"
 

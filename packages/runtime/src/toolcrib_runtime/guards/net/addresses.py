@@ -7,7 +7,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Final, TypeAlias
 
 from toolcrib_runtime.errors import BlockedAddress
-from toolcrib_runtime.guards.net_grant import NetGrant
+from toolcrib_runtime.guards.net.grant import NetGrant
 
 IpAddress: TypeAlias = IPv4Address | IPv6Address
 

@@ -14,8 +14,8 @@ from typing import Final, Protocol, TypeAlias
 
 import httpcore2
 
-from toolcrib_runtime.guards.addresses import IpAddress, check_address
-from toolcrib_runtime.guards.net_grant import NetGrant, is_localhost
+from toolcrib_runtime.guards.net.addresses import IpAddress, check_address
+from toolcrib_runtime.guards.net.grant import NetGrant, is_localhost
 
 # Who names no time for connecting gets this much for all of it: names, addresses, no matter how many.
 DEFAULT_CONNECT_SECONDS: Final = 10.0

@@ -16,8 +16,8 @@ from typing import Final
 from urllib.parse import quote, quote_plus
 
 from toolcrib_core import JsonValue
-from toolcrib_runtime.guards.secret_shapes import PATHS, SHAPES, names_a_secret, replace_shapes
-from toolcrib_runtime.guards.secrets import REDACTED, Secret
+from toolcrib_runtime.guards.secrets.secret import REDACTED, Secret
+from toolcrib_runtime.guards.secrets.shapes import PATHS, SHAPES, names_a_secret, replace_shapes
 
 MIN_SECRET_LENGTH: Final = 6
 """Shorter secrets are not searched for: `a` or `test` would turn every text into bullets."""

@@ -10,13 +10,13 @@ from typing import Self
 
 import httpx2
 
-from toolcrib_runtime.guards.net_dial import Resolver
-from toolcrib_runtime.guards.net_exchange import Exchange, FetchResponse
-from toolcrib_runtime.guards.net_grant import NetGrant
-from toolcrib_runtime.guards.net_headers import check_method, check_own_headers
-from toolcrib_runtime.guards.net_redirects import MAX_REDIRECTS, Hop
-from toolcrib_runtime.guards.net_transport import guarded_transport
-from toolcrib_runtime.guards.urls import parse_url
+from toolcrib_runtime.guards.net.dial import Resolver
+from toolcrib_runtime.guards.net.exchange import Exchange, FetchResponse
+from toolcrib_runtime.guards.net.grant import NetGrant
+from toolcrib_runtime.guards.net.headers import check_method, check_own_headers
+from toolcrib_runtime.guards.net.redirects import MAX_REDIRECTS, Hop
+from toolcrib_runtime.guards.net.transport import guarded_transport
+from toolcrib_runtime.guards.net.urls import parse_url
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,12 +10,12 @@ from types import TracebackType
 from typing import Self
 
 from toolcrib_core import ToolError
-from toolcrib_runtime.guards.process_census import TreeCensus
-from toolcrib_runtime.guards.process_exit import ExitWatch
-from toolcrib_runtime.guards.process_gate import ProcessGate
-from toolcrib_runtime.guards.process_home import remove_if_empty, remove_with_contents
-from toolcrib_runtime.guards.process_limits import ProcessLimits
-from toolcrib_runtime.guards.process_outcome import (
+from toolcrib_runtime.guards.process.census import TreeCensus
+from toolcrib_runtime.guards.process.exit import ExitWatch
+from toolcrib_runtime.guards.process.gate import ProcessGate
+from toolcrib_runtime.guards.process.home import remove_if_empty, remove_with_contents
+from toolcrib_runtime.guards.process.limits import ProcessLimits
+from toolcrib_runtime.guards.process.outcome import (
     STATUS_UNKNOWN,
     ProcessEnd,
     head_of,
@@ -23,11 +23,11 @@ from toolcrib_runtime.guards.process_outcome import (
     tail_of,
     too_large_error,
 )
-from toolcrib_runtime.guards.process_pipes import PipeReader, PipeTail, PipeWriter
-from toolcrib_runtime.guards.process_spec import ProcessSpec
-from toolcrib_runtime.guards.process_start import StartedProcess, start_process
-from toolcrib_runtime.guards.process_tree import kill_tree, signal_group
-from toolcrib_runtime.guards.sandbox import SandboxReport
+from toolcrib_runtime.guards.process.pipes import PipeReader, PipeTail, PipeWriter
+from toolcrib_runtime.guards.process.sandbox import SandboxReport
+from toolcrib_runtime.guards.process.spec import ProcessSpec
+from toolcrib_runtime.guards.process.start import StartedProcess, start_process
+from toolcrib_runtime.guards.process.tree import kill_tree, signal_group
 
 _STDERR_KEPT = 16 * 1024
 _GRACE = 2.0
