@@ -28,7 +28,7 @@ _PENDING: dict[str, str | None] = {
 
 # What a built requirement says beyond what is built: the rest comes with the part that is named.
 _NOTES = {
-    "RT-19": "an engine for more than one machine comes later; the protocol, the local and the process executor are here",
+    "RT-19": "an engine for more than one machine comes later",
     "RT-7": "a ledger that is kept comes with the store package",
     "GW-1.6": "browse, hydrate and execute come with the mcp package",
     "GW-3.2": "the gateway's answer `PATH_INVALID` comes with the mcp package",

@@ -15,7 +15,7 @@ from small_toolboxes import as_tool, called, error_of
 from typing_extensions import TypedDict, Unpack
 
 from toolcrib_core import ToolContext
-from toolcrib_runtime import RuntimeToolContext
+from toolcrib_runtime import RetryPolicy, RuntimeToolContext, create_tool
 
 pytestmark = pytest.mark.req("RT-1")
 
@@ -209,6 +209,18 @@ async def test_what_a_model_refuses_names_the_place_inside_it() -> None:
     assert "many" not in str(result.error.to_dict())
 
 
+@pytest.mark.req("RT-11")
+async def test_what_only_the_validators_of_a_model_refuse_is_a_validation_error_too() -> None:
+    class Even(BaseModel):
+        number: Annotated[int, AfterValidator(even)]
+
+    result = await called(create_tool(Even, lambda given: given.number, name="even", description="x"), {"number": 3})
+
+    assert error_of(result) == ("toolbox.invalid-arguments", "validation")
+    assert result.error is not None
+    assert result.error.message.startswith("The arguments of `even` are not usable: `/number`: ")
+
+
 @pytest.mark.parametrize("kind", [RuntimeToolContext, ToolContext])
 async def test_the_context_is_found_by_its_type_under_any_name(kind: type) -> None:
     def ask(city: str, whatever: Any) -> str:
@@ -240,8 +252,6 @@ async def test_a_function_cannot_change_what_its_caller_gave() -> None:
 
 
 async def test_every_attempt_gets_the_arguments_as_they_were() -> None:
-    from toolcrib_runtime import RetryPolicy
-
     seen = []
 
     async def spoil(items: list[int]) -> None:

@@ -201,7 +201,7 @@ async def test_a_tool_that_turns_its_cancellation_into_another_error_does_not_hi
         running.set()
         try:
             await forever()
-        except BaseException:
+        except BaseException:  # noqa: BLE001  # the fault that is tested
             raise RuntimeError("connection closed") from None
 
     async with asyncio.timeout(5):

@@ -296,6 +296,47 @@ async def test_a_scope_inside_a_scope_gives_the_error_of_the_one_that_was_over()
     assert clock.waiting == 0
 
 
+async def test_a_switch_that_is_turned_in_the_moment_the_work_ends_changes_nothing() -> None:
+    switch, ready = Cancellation(), asyncio.get_running_loop().create_future()
+
+    async def work() -> int:
+        value: int = await ready
+        switch.cancel()
+        return value
+
+    ready.set_result(1)
+    value = await scope_of(by=switch).run(work())
+
+    assert (value, await asyncio.sleep(0, "goes on")) == (1, "goes on")
+
+
+async def test_of_two_causes_at_the_same_time_the_first_is_told() -> None:
+    started, scope = asyncio.Event(), scope_of()
+
+    async def work() -> None:
+        started.set()
+        await forever()
+
+    async def run() -> None:
+        await scope.run(work())
+
+    async with asyncio.timeout(5), background(run()) as task:
+        await started.wait()
+        scope._interrupt(CallCancelled("first"))
+        scope._interrupt(DeadlineExceeded("second"))
+        with pytest.raises(CallCancelled, match="first"):
+            await task
+
+
+def test_a_scope_outside_any_task_ends_without_a_word() -> None:
+    async def arm() -> CallScope:
+        return scope_of()
+
+    scope = asyncio.run(arm())
+
+    scope.disarm()
+
+
 def test_a_switch_that_is_turned_when_the_loop_has_closed_harms_nothing() -> None:
     switch = Cancellation()
     scopes = []

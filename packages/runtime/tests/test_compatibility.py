@@ -27,7 +27,7 @@ async def test_the_message_and_the_category_of_a_result_have_their_old_names() -
         assert bad.error_message == bad.error.message
     with pytest.warns(DeprecationWarning, match="`ToolResult.error_category` is deprecated: use `error.category`"):
         assert bad.error_category == "internal"
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="ToolResult"):
         assert (good.error_message, good.error_category) == (None, None)
 
 
@@ -36,7 +36,7 @@ def test_getting_a_tool_resolves_it_and_warns() -> None:
 
     with pytest.warns(DeprecationWarning, match="use `resolve`$"):
         assert create_toolbox([found]).get_tool("x") is found
-    with pytest.warns(DeprecationWarning), pytest.raises(UnknownTool):
+    with pytest.warns(DeprecationWarning, match="use `resolve`$"), pytest.raises(UnknownTool):
         create_toolbox([found]).get_tool("y")
 
 
@@ -67,7 +67,7 @@ def test_the_flags_of_old_metadata_become_risk(metadata: Any, risk: ToolRisk) ->
 
 
 def test_flags_never_make_a_risk_smaller_than_it_is_said_to_be() -> None:
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="metadata flags"):
         made = create_tool(remove, metadata={"readOnly": True}, risk=ToolRisk(effects="write", destructive=True))
 
     assert (made.definition.risk.effects, made.definition.risk.destructive) == ("write", True)
@@ -90,7 +90,7 @@ def test_other_metadata_says_nothing_about_risk(metadata: Any) -> None:
     ],
 )
 def test_the_warning_points_at_whoever_made_the_tool(make: Any) -> None:
-    with pytest.warns(DeprecationWarning) as caught:
+    with pytest.warns(DeprecationWarning, match="metadata flags") as caught:
         make()
 
     assert Path(caught[0].filename) == Path(__file__)

@@ -11,6 +11,7 @@ from small_toolboxes import as_tool
 from toolcrib_runtime import HandlerRaised, LocalExecutor, RunnableTool, RuntimeToolContext
 from toolcrib_runtime.cancellation import STOPPED
 from toolcrib_runtime.clock import Clock
+from toolcrib_runtime.executors import on_loop
 from toolcrib_runtime.executors.on_loop import OnLoop
 from toolcrib_runtime.testing import FakeClock
 
@@ -149,7 +150,11 @@ async def test_the_task_is_as_it_was_after_a_handler_was_given_up() -> None:
     assert left == [1, "goes on"]
 
 
-async def test_a_handler_that_fails_while_it_is_closed_is_closed_all_the_same() -> None:
+@pytest.mark.parametrize("kept", [0, 1_000])
+async def test_a_handler_that_fails_while_it_is_closed_is_closed_all_the_same(
+    kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_loop, "_MAX_KEPT", kept)
     clock, waiting = FakeClock(), asyncio.Event()
 
     async def work() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import queue
 import threading
 import warnings
 from collections.abc import Callable
@@ -234,6 +235,51 @@ async def test_a_coroutine_that_comes_too_late_to_be_awaited_is_closed() -> None
         gc.collect()
 
     workers.close()
+
+
+async def test_work_that_was_cancelled_just_before_its_turn_is_passed_over() -> None:
+    workers, started, ran = pool(1), threading.Event(), []
+
+    with held_up() as go:
+
+        def hang() -> None:
+            started.set()
+            go.wait(10)
+
+        async with background(workers.run(hang, on_late=ignore)):
+            await until_set(started)
+            async with background(workers.run(lambda: ran.append(1), on_late=ignore)) as waiting:
+                await asyncio.sleep(0)
+                waiting.cancel()
+                go.set()
+                while workers._busy:  # on purpose without the loop, which would take it out of the queue
+                    threading.Event().wait(0.001)
+
+    assert (ran, len(workers._waiting)) == ([], 0)
+    workers.close()
+
+
+async def test_work_that_was_cancelled_on_its_way_to_a_thread_is_not_run() -> None:
+    workers, ran = pool(1), []
+    task = threads._Task(lambda: ran.append(1), ran.append)
+    workers._busy = 1
+    task.future.cancel()
+
+    assert workers._perform(task) is None
+    assert (ran, workers._busy) == ([], 0)
+
+
+def test_a_job_that_comes_in_the_moment_a_thread_gives_up_waiting_is_taken() -> None:
+    workers = pool(1)
+
+    class TakenAtLast(queue.SimpleQueue):  # type: ignore[type-arg]  # of jobs
+        def get(self, block: bool = True, timeout: float | None = None) -> object:  # noqa: FBT001, FBT002  # as given
+            if timeout is None:
+                return "the job"
+            workers._idle.remove(self)
+            raise queue.Empty
+
+    assert workers._rest(TakenAtLast()) == "the job"
 
 
 def test_a_loop_in_a_thread_that_was_cancelled_before_it_began_runs_nothing() -> None:

@@ -54,7 +54,9 @@ def failure(raised: BaseException) -> Any:
         (SystemExit(1), "tried-to-exit", "internal", False),
     ],
 )
-def test_an_exception_is_judged_by_its_class(raised: BaseException, code: str, category: str, *, leaves_open: bool) -> None:
+def test_an_exception_is_judged_by_its_class(
+    raised: BaseException, code: str, category: str, *, leaves_open: bool
+) -> None:
     judged = failure(raised)
 
     assert (judged.error.code, judged.error.category) == (f"tool.web.get.{code}", category)

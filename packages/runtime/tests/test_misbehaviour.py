@@ -124,6 +124,28 @@ async def test_a_tool_that_keeps_the_loop_busy_is_named(*, is_plain: bool) -> No
 
 
 @pytest.mark.fault("I2")
+async def test_where_nobody_listens_a_tool_that_keeps_the_loop_busy_is_named_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    result = await called(as_tool(lambda: time.sleep(0.12), name="busy", blocking=False))
+
+    assert f"call {result.call_id} of {result.tool_id}: blocked_loop" in caplog.text
+
+
+@pytest.mark.fault("I1")
+async def test_an_executor_that_fails_itself_is_not_the_tools_failure(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(LocalExecutor):
+        async def run(self, work: object, /) -> object:
+            raise KeyError("inside")
+
+    result = await called(fake_tool("work"), executor=Broken())
+
+    assert error_of(result) == ("toolbox.internal-error", "internal")
+    assert result.text.startswith("The runtime failed while `default:work")
+    assert (result.call_id in caplog.text, "inside" in result.text) == (True, False)
+
+
+@pytest.mark.fault("I2")
 async def test_a_tool_that_waits_without_keeping_the_loop_busy_is_not_named() -> None:
     heard = EventRecorder()
 
@@ -167,7 +189,7 @@ async def swallow_base(ended: list[str]) -> None:
     for _ in range(3):  # its cancellation, its closing, and in the end that of the test
         try:
             await asyncio.Event().wait()
-        except BaseException:
+        except BaseException:  # noqa: BLE001  # the fault that is tested
             ended.append("swallowed")
 
 
@@ -314,7 +336,9 @@ print(asyncio.run(create_toolbox([hang]).call("hang")).error.category)
 """
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=30, check=True, text=True)
 
-    assert (ended.stdout, ended.stderr) == ("timeout\n", "")
+    assert ended.stdout == "timeout\n"
+    assert "abandoned" in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 def test_threads_of_a_toolbox_that_is_closed_end() -> None:

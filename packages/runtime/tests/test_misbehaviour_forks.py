@@ -41,7 +41,8 @@ async def main() -> None:
     if sys.argv[2] == "alone":
         print("result", await tool.run({"fails": sys.argv[3] == "fails"}), flush=True)
     else:
-        result = await create_toolbox([tool], policy=Policy(by_risk=None)).call("work", {"fails": sys.argv[3] == "fails"})
+        toolbox = create_toolbox([tool], policy=Policy(by_risk=None))
+        result = await toolbox.call("work", {"fails": sys.argv[3] == "fails"})
         print("result", result.value, flush=True)
     for child in children:
         _, status = os.waitpid(child, 0)

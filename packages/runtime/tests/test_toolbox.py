@@ -131,7 +131,7 @@ def test_tools_are_found_by_words() -> None:
 
     found = toolbox.search("weather tomorrow", limit=1)
 
-    assert [each.tool_id for each in found.hits] == [toolbox.resolve("weather:forecast").id]
+    assert [each.id for each in found.hits] == [toolbox.resolve("weather:forecast").id]
 
 
 def test_a_toolbox_is_a_collection_of_its_tools_by_id() -> None:
@@ -158,7 +158,7 @@ def test_a_runner_is_a_toolbox_by_its_other_name() -> None:
 
 @pytest.mark.parametrize("wrong", [lambda: 1, "tool", 5, None])
 def test_what_is_not_a_tool_is_refused_with_what_to_do(wrong: Any) -> None:
-    with pytest.raises(InvalidDefinition, match="is not a tool. Decorate the function with `@tool`"):
+    with pytest.raises(InvalidDefinition, match=r"is not a tool\. Decorate the function with `@tool`"):
         create_toolbox([wrong])
 
 
@@ -187,7 +187,9 @@ def test_an_unknown_setting_is_refused() -> None:
         create_toolbox([], time_out=5)
 
 
-@pytest.mark.parametrize("setting", [{"timeout": -1}, {"concurrency": 0}, {"cache_entries": 0}, {"timeout": float("nan")}])
+@pytest.mark.parametrize(
+    "setting", [{"timeout": -1}, {"concurrency": 0}, {"cache_entries": 0}, {"timeout": float("nan")}]
+)
 def test_a_setting_that_makes_no_sense_is_refused(setting: Any) -> None:
     with pytest.raises(ValueError, match=next(iter(setting))):
         ToolboxSettings(**setting)

@@ -37,7 +37,9 @@ async def test_an_extended_toolbox_spends_the_same_budget() -> None:
     small = box(fake_tool("a:x"), budget=Budget(calls=2))
     large = small.extend(fake_tool("a:y"))
 
-    outcomes = [(await each).outcome for each in (small.call("a:x"), large.call("a:y"), large.call("a:x"), small.call("a:x"))]
+    outcomes = [
+        (await each).outcome for each in (small.call("a:x"), large.call("a:y"), large.call("a:x"), small.call("a:x"))
+    ]
 
     assert outcomes == ["success", "success", "error", "error"]
 

@@ -178,10 +178,7 @@ def _is_plain(hint: Any) -> bool:
         return _is_plain(parts[0]) and all(isinstance(each, str) for each in parts[1:])
     if origin is Literal:
         return all(isinstance(each, str | int | bool | None) for each in parts)
-    try:
-        return hint in _PLAIN_TYPES
-    except TypeError:
-        return False
+    return hint in _PLAIN_TYPES
 
 
 def _by_types(signature: FunctionSignature, name: str) -> Convert:

@@ -125,9 +125,10 @@ class CallScope:
         self._before = self._task.cancelling() if self._task else 0
         if self.deadline is not None:
             self._timer = self.clock.call_at(self.deadline, lambda: self._interrupt(too_late()))
-        if self.cancellation is not None:
+        switch = self.cancellation
+        if switch is not None:
             # The switch may be turned by any thread, and by the very task that is to be stopped.
-            self._off = self.cancellation.on_cancel(lambda: self.call_on_loop(self._take_back))
+            self._off = switch.on_cancel(lambda: self.call_on_loop(lambda: self._interrupt(switch.error())))
 
     def disarm(self) -> None:
         """Watch no longer.
@@ -150,10 +151,6 @@ class CallScope:
                 raise self._cause
         elif not isinstance(sys.exception(), asyncio.CancelledError):
             raise asyncio.CancelledError  # the caller's own, which a middleware made something else of
-
-    def _take_back(self) -> None:
-        if self.cancellation is not None:
-            self._interrupt(self.cancellation.error())
 
     def _interrupt(self, cause: ToolError) -> None:
         if self._cause is None and self._task is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from toolcrib_runtime.runnable import RunnableTool
     from toolcrib_runtime.settings import ToolboxSettings
 
+_logger = logging.getLogger("toolcrib.runtime")
+
+# Where nobody listens these are logged: somebody should know.
+_TROUBLES: frozenset[EventKind] = frozenset({"blocked_loop", "abandoned", "late"})
 # What a tool says itself; after its call has ended nobody listens to that.
 _TOOLS_OWN: frozenset[EventKind] = frozenset({"progress", "log", "chunk", "custom"})
 _FROM_THE_CONTEXT = ("run_id", "request_id", "user", "tenant", "logger", "tracer")
@@ -147,6 +152,8 @@ class Invocation:
             parent = None if self.parent is None else self.parent.call_id
             tool_id = self.tool.definition.id
             tell(listeners, ToolEvent(kind, self.call_id, tool_id, self.clock.monotonic(), data, parent))
+        elif kind in _TROUBLES:
+            _logger.warning("call %s of %s: %s %s", self.call_id, self.tool.definition.id, kind, data)
 
     async def call_step(self, tool: RunnableTool, arguments: Mapping[str, JsonValue]) -> JsonValue:
         """Run another tool as a step of this call: under its deadline, its rules and its middleware.

@@ -6,21 +6,25 @@ toolbox asks for them, and are then scrubbed.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Coroutine
 from functools import cache
 from typing import Any, Final
 
+import orjson
 from opentelemetry import metrics, trace
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
 from toolcrib_core import ToolDefinition
 from toolcrib_runtime.calls import ToolResult
+from toolcrib_runtime.errors import CallCancelled
 from toolcrib_runtime.guards.secrets.scrubbing import Scrubber
 from toolcrib_runtime.invocation import Invocation
 
 _NAME: Final = "toolcrib.runtime"
 _OPERATION: Final = "execute_tool"
 _MAX_DESCRIPTION = 500
+_MAX_CONTENT = 10_000
 
 
 async def traced(work: Coroutine[Any, Any, ToolResult], invocation: Invocation) -> ToolResult:
@@ -37,7 +41,11 @@ async def traced(work: Coroutine[Any, Any, ToolResult], invocation: Invocation) 
     tracer = trace.get_tracer(_NAME)
     name = f"{_OPERATION} {definition.name}"
     with tracer.start_as_current_span(name, kind=SpanKind.INTERNAL, attributes=attributes) as span:
-        result = await work
+        try:
+            result = await work
+        except asyncio.CancelledError:
+            span.set_attribute("error.type", CallCancelled.default_code)
+            raise
         span.set_attribute("toolcrib.outcome", result.outcome)
         span.set_attribute("toolcrib.attempts", result.attempts)
         if result.error is not None:
@@ -55,11 +63,12 @@ def _measured(definition: ToolDefinition, result: ToolResult) -> dict[str, str]:
 
 
 def _content(result: ToolResult, scrubber: Scrubber) -> dict[str, str]:
-    given = result.snapshot or ""
-    arguments = given if isinstance(given, str) else given.decode()
+    # As JSON, not as text: what is called `password` is a secret, whatever it looks like.
+    arguments = None if result.snapshot is None else orjson.loads(result.snapshot)
+    value = result.value if result.error is None else result.text
     return {
-        "gen_ai.tool.call.arguments": scrubber.scrub_text(arguments),
-        "gen_ai.tool.call.result": scrubber.scrub_text(result.text),
+        "gen_ai.tool.call.arguments": orjson.dumps(scrubber.scrub(arguments)).decode()[:_MAX_CONTENT],
+        "gen_ai.tool.call.result": orjson.dumps(scrubber.scrub(value)).decode()[:_MAX_CONTENT],
     }
 
 

@@ -16,15 +16,15 @@ generation = 0
 """How often this process is the copy of another; read it before the tool's code runs, and compare it afterwards."""
 
 
-def _count() -> None:
+def _count() -> None:  # pragma: no cover  # only ever in a copy, which is not measured
     global generation  # noqa: PLW0603  # read on the way of every call, where a function would cost more than the check
     generation += 1
 
 
-if hasattr(os, "register_at_fork"):
+if hasattr(os, "register_at_fork"):  # pragma: no branch  # Windows has none
     os.register_at_fork(after_in_child=_count)
 
 
-def end_copy() -> NoReturn:
+def end_copy() -> NoReturn:  # pragma: no cover  # as above
     """End this process, which a tool made by forking."""
     os._exit(_EXIT_STATUS)

@@ -171,7 +171,7 @@ class WorkerThreads:
                 value = task.job()
             except BaseException as failure:  # noqa: BLE001  # whatever it is, it belongs to the one who waits
                 raised = failure
-            if forks.generation != generation:
+            if forks.generation != generation:  # pragma: no cover  # the copy is not measured
                 forks.end_copy()
         with self._lock:
             task.running = False
