@@ -34,7 +34,7 @@ def run_pytest(tmp_path: Path) -> Pytest:
         module = tmp_path / "test_planted.py"
         module.write_text(f"import pytest\n\n{source}", "utf-8")
         options = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(tmp_path), "-rs"]
-        plugins = ["-p", "conftest", "-p", "pytest_socket", "-p", "no:cacheprovider"]
+        plugins = ["-p", "conftest", "-p", "pytest_asyncio.plugin", "-p", "pytest_socket", "-p", "no:cacheprovider"]
         command = [sys.executable, "-m", "pytest", *options, *plugins, str(module)]
         variables = {key: value for key, value in os.environ.items() if key != "CI"} | environment
         variables |= {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
@@ -72,7 +72,7 @@ def test_a_promise_is_tested_untested_or_pending() -> None:
 
     assert rows["AR-1.1"] == "tested"
     assert rows["AR-1.2"] == "untested"
-    assert rows["RT-1"] == "pending"
+    assert rows["TP-1"] == "pending"
     assert rows["A1"] == "untested"
     assert rows["C1"] == "pending"
 

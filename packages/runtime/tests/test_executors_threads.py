@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pytest
 from small_toolboxes import background, held_up, until_set
 
-from toolcrib_runtime import HandlerRaised, WorkersExhausted
+from toolcrib_runtime import HandlerRaised, LocalExecutor, WorkersExhausted, create_tool, create_toolbox
 from toolcrib_runtime.executors import threads
 from toolcrib_runtime.executors.threads import LoopInThread, WorkerThreads
 
@@ -272,7 +272,7 @@ async def test_work_that_was_cancelled_on_its_way_to_a_thread_is_not_run() -> No
 def test_a_job_that_comes_in_the_moment_a_thread_gives_up_waiting_is_taken() -> None:
     workers = pool(1)
 
-    class TakenAtLast(queue.SimpleQueue):  # type: ignore[type-arg]  # of jobs
+    class TakenAtLast(queue.SimpleQueue):
         def get(self, block: bool = True, timeout: float | None = None) -> object:  # noqa: FBT001, FBT002  # as given
             if timeout is None:
                 return "the job"
@@ -314,3 +314,22 @@ async def test_many_threads_handing_over_to_each_other_lose_nothing() -> None:
     assert values == list(range(2_000))
     assert (workers._busy, len(workers._waiting)) == (0, 0)
     workers.close()
+
+
+@pytest.mark.req("RT-6", "RT-7")
+async def test_a_call_that_ends_while_it_waits_for_a_thread_was_never_started() -> None:
+    started, released = threading.Event(), threading.Event()
+
+    def work() -> None:
+        started.set()
+        released.wait(10)
+
+    box = create_toolbox([create_tool(work, effects="write")], executor=LocalExecutor(threads=1))
+    first = asyncio.create_task(box.call("work"))
+    await until_set(started)
+
+    late = await box.call("work", timeout=0.02)
+    released.set()
+
+    assert (late.attempts, late.error and late.error.category) == (0, "timeout")
+    assert (await first).ok

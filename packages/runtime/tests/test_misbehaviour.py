@@ -38,7 +38,7 @@ async def next_call_works() -> None:
 
 def is_fit_to_read(result: ToolResult) -> bool:
     text = orjson.dumps(result.to_dict()).decode()
-    return not any(each in text for each in ("Traceback", "/home", "secret/", _TOKEN))
+    return not any(each in text for each in ("Traceback", "/srv", "secret/", _TOKEN))
 
 
 _RAISED: list[Callable[[], BaseException]] = [
@@ -54,7 +54,7 @@ _RAISED: list[Callable[[], BaseException]] = [
     lambda: StopAsyncIteration(),
     lambda: MemoryError(),
     lambda: RecursionError("too deep"),
-    lambda: ValueError(f"token {_TOKEN} in /home/ann/secret/app.py line 3"),
+    lambda: ValueError(f"token {_TOKEN} in /srv/ann/secret/app.py line 3"),
     lambda: ValueError("x" * 1_000_000),
     lambda: ValueError("two\nlines \x1b[31m and \u202e tricks"),
 ]

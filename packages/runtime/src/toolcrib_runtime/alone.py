@@ -76,6 +76,8 @@ class _Nobody:
     def context(self) -> RuntimeToolContext:  # pragma: no cover  # nobody asks
         raise NotImplementedError("a simple tool asks for no context")
 
+    def not_started(self) -> None: ...
+
     def emit(self, kind: EventKind, **data: object) -> None:
         logger.warning("%s: %s %s", self.tool.id, kind, data)
 

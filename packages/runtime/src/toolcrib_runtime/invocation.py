@@ -150,10 +150,17 @@ class Invocation:
         listeners = self._listeners
         if listeners and not (self.ended and kind in _TOOLS_OWN):
             parent = None if self.parent is None else self.parent.call_id
-            tool_id = self.tool.definition.id
-            tell(listeners, ToolEvent(kind, self.call_id, tool_id, self.clock.monotonic(), data, parent))
+            tell(
+                listeners,
+                ToolEvent(kind, self.call_id, self.tool.definition.id, self.clock.monotonic(), data, parent),
+            )
         elif kind in _TROUBLES:
             _logger.warning("call %s of %s: %s %s", self.call_id, self.tool.definition.id, kind, data)
+
+    def not_started(self) -> None:
+        """Take back that the tool's code was started: it never came to that."""
+        self.attempts -= 1
+        self.in_flight = False
 
     async def call_step(self, tool: RunnableTool, arguments: Mapping[str, JsonValue]) -> JsonValue:
         """Run another tool as a step of this call: under its deadline, its rules and its middleware.

@@ -85,7 +85,9 @@ class LocalExecutor:
             own_loop.cancel()
             work.emit("abandoned", reason="it runs on in its thread, and its result will be dropped")
 
-        value = await self._threads.run(job, on_abandoned=abandon, on_late=lambda ok: work.emit("late", ok=ok))
+        value = await self._threads.run(
+            job, on_abandoned=abandon, on_skipped=work.not_started, on_late=lambda ok: work.emit("late", ok=ok)
+        )
         return await OnLoop(_awaited(value), work, grace=self._grace) if inspect.isawaitable(value) else value
 
 

@@ -31,7 +31,11 @@ class WorkerPool:
 
     async def perform(self, request: bytes, work: Work) -> dict[str, Any]:
         """Run one call in a worker; see `Worker.perform`. A caller that is cancelled takes its worker with it."""
-        await self._gate.acquire()
+        try:
+            await self._gate.acquire()
+        except asyncio.CancelledError:
+            work.not_started()
+            raise
         try:
             worker = await self._take()
             try:

@@ -41,6 +41,9 @@ class Work(Protocol):
     def emit(self, kind: EventKind, **data: object) -> None:
         """Tell the listeners of the call, on its own loop."""
 
+    def not_started(self) -> None:
+        """Say that the attempt ends without the tool's code having been started, so that nothing can have happened."""
+
 
 class Executor(Protocol):
     """Runs the code of tools.

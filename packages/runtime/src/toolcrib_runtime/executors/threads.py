@@ -32,7 +32,7 @@ _Inbox: TypeAlias = "queue.SimpleQueue[_Task | None]"
 class _Task:
     """A job, and the future on some loop that waits for it."""
 
-    __slots__ = ("abandoned", "future", "job", "loop", "on_late", "running")
+    __slots__ = ("abandoned", "future", "job", "loop", "on_late", "running", "started")
 
     def __init__(self, job: Job, on_late: OnLate) -> None:
         self.loop = asyncio.get_running_loop()
@@ -40,7 +40,7 @@ class _Task:
         context = contextvars.copy_context()
         self.job: Job = lambda: context.run(job)
         self.on_late = on_late
-        self.running = self.abandoned = False
+        self.running = self.abandoned = self.started = False
 
     def settle(self, value: object, raised: BaseException | None) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has closed meanwhile: nobody is left to tell
@@ -77,11 +77,18 @@ class WorkerThreads:
         """How many threads run a function that nobody waits for any more."""
         return self._abandoned
 
-    async def run(self, job: Job, *, on_late: OnLate, on_abandoned: Callable[[], object] = lambda: None) -> object:
+    async def run(
+        self,
+        job: Job,
+        *,
+        on_late: OnLate,
+        on_abandoned: Callable[[], object] = lambda: None,
+        on_skipped: Callable[[], object] = lambda: None,
+    ) -> object:
         """Run the job in a thread.
 
         When the caller is cancelled while it runs, `on_abandoned` hears of it, the job goes on alone, and `on_late`
-        hears of its end. While it waits for a thread, it is taken out of the queue.
+        hears of its end. While it waits for a thread, it is taken out of the queue, and `on_skipped` hears of that.
 
         Raises:
             HandlerRaised: The job raised.
@@ -94,6 +101,8 @@ class WorkerThreads:
         except asyncio.CancelledError:
             if self._abandon(task):
                 on_abandoned()
+            elif not task.started:  # and it never will be: a thread that has it skips what nobody waits for
+                on_skipped()
             raise
 
     def close(self) -> None:
@@ -165,7 +174,7 @@ class WorkerThreads:
         generation = forks.generation
         value, raised = None, None
         with self._lock:
-            runs = task.running = not task.future.cancelled()
+            runs = task.running = task.started = not task.future.cancelled()
         if runs:
             try:
                 value = task.job()

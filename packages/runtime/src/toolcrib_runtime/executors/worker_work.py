@@ -45,6 +45,9 @@ class WorkerWork:
         """The arguments in the types that the function asks for."""
         return self.tool.binding.keywords(self.arguments)
 
+    def not_started(self) -> None:
+        """Nothing to take back: the parent counts the attempts."""
+
     def context(self) -> RuntimeToolContext:
         """What the caller's context says, as far as it can travel."""
         told = self._told

@@ -107,6 +107,7 @@ class PolicyStage:
     def __init__(self, policy: Policy, approvals: Approvals) -> None:
         self._policy = policy
         self._approvals = approvals
+        self._by_risk: dict[str, list[Opinion]] = {}
 
     async def __call__(self, invocation: Invocation, proceed: Proceed, /) -> JsonValue:
         """Judge the call.
@@ -116,7 +117,7 @@ class PolicyStage:
             ApprovalRequired: A rule asks, and nobody has approved yet.
             ApprovalRefused: The approval that came with the call is not good for it.
         """
-        judgement = await _judge(self._policy, invocation)
+        judgement = await self._judge(invocation)
         if judgement.decision == "ask":
             await self._ask(invocation, judgement)
             return await proceed(invocation)
@@ -124,6 +125,20 @@ class PolicyStage:
         if judgement.decision == "allow":
             return await proceed(invocation)
         raise _not_permitted(invocation.definition, judgement)
+
+    async def _judge(self, invocation: Invocation) -> Judgement:
+        opinions = [] if _is_covered(invocation) else self._about_risk(invocation.definition)
+        rules = self._policy.rules + invocation.tool.rules
+        if rules:
+            opinions = opinions + await ask_rules(rules, request_of(invocation))
+        return _final(self._policy, opinions)
+
+    def _about_risk(self, definition: ToolDefinition) -> list[Opinion]:
+        """Judged once for each definition, which is all that it goes by."""
+        known = self._by_risk.get(definition.digest)
+        if known is None:
+            known = self._by_risk[definition.digest] = _by_risk(self._policy, definition)
+        return known
 
     async def _ask(self, invocation: Invocation, judgement: Judgement) -> None:
         try:
@@ -196,14 +211,6 @@ def ask(*patterns: str) -> Rule:
     return ask
 
 
-async def _judge(policy: Policy, invocation: Invocation) -> Judgement:
-    opinions = [] if _is_covered(invocation) else _by_risk(policy, invocation.definition)
-    rules = (*policy.rules, *invocation.tool.rules)
-    if rules:
-        opinions += await ask_rules(rules, request_of(invocation))
-    return _final(policy, opinions)
-
-
 def _is_covered(invocation: Invocation) -> bool:
     """Whether it is a step that adds no risk to the call it belongs to, which was judged by its own."""
     parent = invocation.parent
@@ -238,7 +245,8 @@ def _not_permitted(definition: ToolDefinition, judgement: Judgement) -> NotPermi
 
 def _tell(invocation: Invocation, judgement: Judgement, **more: object) -> None:
     if invocation.is_heard:
-        invocation.emit("policy", **judgement._asdict(), **more)
+        decision, reason, rule = judgement
+        invocation.emit("policy", decision=decision, reason=reason, rule=rule, **more)
 
 
 def _matcher(patterns: tuple[str, ...]) -> Callable[[ToolDefinition], bool]:
