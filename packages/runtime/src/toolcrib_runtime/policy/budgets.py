@@ -7,6 +7,7 @@ import math
 import threading
 from collections.abc import Awaitable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import orjson
@@ -172,53 +173,36 @@ class BudgetStage:
             BudgetExhausted: There is not enough left, or the time ran out; `details` says of what.
         """
         run = invocation.options.run
-        of_run = None if run is None else run.account
-        accounts = [each for each in (self._account, of_run) if each is not None]
-        return _spend(accounts, invocation, proceed) if accounts else proceed(invocation)
+        if run is not None and run.account is not None:
+            proceed = partial(_spend, run.account, proceed)
+        return proceed(invocation) if self._account is None else _spend(self._account, proceed, invocation)
 
 
-async def _spend(accounts: list[Account], invocation: Invocation, proceed: Proceed) -> JsonValue:
-    _reserve(accounts, invocation)
+async def _spend(account: Account, proceed: Proceed, invocation: Invocation) -> JsonValue:
+    cost = invocation.definition.cost_hint
+    account.reserve(cost, invocation.clock)
     try:
-        value = await _in_time(accounts, invocation, proceed)
+        if account.budget.seconds is None:
+            value = await proceed(invocation)
+        else:
+            value = await _in_time(account, proceed, invocation)
     finally:
         if invocation.attempts == 0 and invocation.source == "run":
-            for account in accounts:
-                account.give_back(invocation.definition.cost_hint)
-    counting = [each for each in accounts if each.budget.output_tokens is not None]
-    if counting:
-        await _count_output(counting, value)
+            account.give_back(cost)
+    if account.budget.output_tokens is not None:
+        await _count_output(account, value)
     return value
 
 
-def _reserve(accounts: list[Account], invocation: Invocation) -> None:
-    """From all of them, or from none."""
-    cost, reserved = invocation.definition.cost_hint, []
-    try:
-        for account in accounts:
-            account.reserve(cost, invocation.clock)
-            reserved.append(account)
-    except BudgetExhausted:
-        for account in reserved:
-            account.give_back(cost)
-        raise
+async def _in_time(account: Account, proceed: Proceed, invocation: Invocation) -> JsonValue:
+    """Proceed, to be stopped when the seconds of the budget end before the time of the call does."""
+    clock, deadline = invocation.clock, account.deadline
+    if invocation.deadline is not None and invocation.deadline <= deadline:
+        return await proceed(invocation)
 
-
-def _in_time(accounts: list[Account], invocation: Invocation, proceed: Proceed) -> Awaitable[JsonValue]:
-    """Proceed, to be stopped when the seconds of a budget end before the time of the call does."""
-    timed = [each for each in accounts if each.budget.seconds is not None]
-    if not timed:
-        return proceed(invocation)
-    account = min(timed, key=lambda each: each.deadline)
-    own = math.inf if invocation.deadline is None else invocation.deadline
-    return proceed(invocation) if own <= account.deadline else _stopped_at_the_end(account, invocation, proceed)
-
-
-async def _stopped_at_the_end(account: Account, invocation: Invocation, proceed: Proceed) -> JsonValue:
     async def work() -> JsonValue:
         return await proceed(invocation)
 
-    clock, deadline = invocation.clock, account.deadline
     try:
         return await CallScope(clock=clock, deadline=deadline, cancellation=None).run(work())
     except DeadlineExceeded as exceeded:
@@ -227,16 +211,14 @@ async def _stopped_at_the_end(account: Account, invocation: Invocation, proceed:
         raise account.exhausted("seconds") from exceeded
 
 
-async def _count_output(accounts: list[Account], value: JsonValue) -> None:
+async def _count_output(account: Account, value: JsonValue) -> None:
     from toolcrib_core.tokens import count_tokens
 
     text = value if isinstance(value, str) else orjson.dumps(value).decode()
     for start in range(0, len(text), _SLICE):
         if start:
             await asyncio.sleep(0)  # others have their turn between the slices of a long text
-        tokens = count_tokens(text[start : start + _SLICE])
-        for account in accounts:
-            account.add_output(tokens)
+        account.add_output(count_tokens(text[start : start + _SLICE]))
 
 
 def _amount(number: float) -> str:
