@@ -65,9 +65,9 @@ def zombies() -> set[int]:
     """Our own children that have ended and were not waited for."""
     found = set()
     for task in Path("/proc/self/task").iterdir():
-        for child in (task / "children").read_text().split():
-            stat = Path("/proc", child, "stat")
-            if stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z":
+        for child in _text(task / "children").split():
+            state = _text(Path("/proc", child, "stat")).rpartition(")")[2].split()
+            if state and state[0] == "Z":
                 found.add(int(child))
     return found
 
@@ -75,6 +75,13 @@ def zombies() -> set[int]:
 def open_descriptors() -> int:
     """How many descriptors this process has open."""
     return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""  # the thread or process has ended meanwhile
 
 
 def _words(entry: Path) -> str:
