@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 import toolcrib_core
+import toolcrib_mcp
 import toolcrib_runtime
 import toolcrib_semantic
 from toolcrib_core import ToolError
@@ -19,7 +20,7 @@ _ROW = re.compile(r"\| `(?P<code>[a-z.-]+)` \| (?P<category>\w+) \| `(?P<name>\w
 
 def _errors() -> set[tuple[str, str, str]]:
     found = set()
-    packages = (toolcrib_core, toolcrib_runtime, toolcrib_semantic)
+    packages = (toolcrib_core, toolcrib_mcp, toolcrib_runtime, toolcrib_semantic)
     modules = [each for package in packages for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
     for module in modules:
         for name, each in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):

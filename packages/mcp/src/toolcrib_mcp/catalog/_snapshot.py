@@ -1,0 +1,137 @@
+"""The catalogue as it is at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from toolcrib_core import BrowseTree, ChoiceCard, RegistrySnapshot, ResolutionError, UnknownTool, WireNames
+from toolcrib_mcp.catalog._duplicates import duplicate_tool
+from toolcrib_mcp.catalog._entries import HydrationResult
+from toolcrib_mcp.catalog._findings import CatalogReport
+from toolcrib_mcp.catalog._names import decoded_id, no_such_tool, provider_names
+from toolcrib_mcp.catalog._state import CatalogState
+from toolcrib_mcp.catalog._trees import TreeKeeper
+
+if TYPE_CHECKING:
+    from toolcrib_core import Embedder, SearchResult, ToolPredicate
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class CatalogSnapshot:
+    """Every tool of every server at one moment: what changes later does not show.
+
+    A tool is *served* when it can be hydrated and called, and *listed* when it is on pages too: in `cards`, `search`
+    and `tree`. The same tools give the same snapshot in whatever order they came.
+    """
+
+    registry: RegistrySnapshot
+    """The definitions of the listed tools."""
+    _state: CatalogState
+    _trees: TreeKeeper
+
+    @property
+    def revision(self) -> int:
+        """How many changes led here."""
+        return self._state.revision
+
+    @property
+    def upstreams(self) -> tuple[str, ...]:
+        """The servers whose tools are known, those without a tool included, ascending by name."""
+        return tuple(self._state.listings)
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of all served tools, ascending."""
+        return tuple(sorted(self._state.served))
+
+    @cached_property
+    def cards(self) -> Mapping[str, ChoiceCard]:
+        """The cards of all listed tools, without a score, ascending by id."""
+        return MappingProxyType(
+            {each: card for each in self.ids if (card := self._state.served[each].card) is not None}
+        )
+
+    @property
+    def report(self) -> CatalogReport:
+        """What is wrong with the tools that the servers list."""
+        return self._state.report
+
+    @cached_property
+    def wire_names(self) -> WireNames:
+        """The provider-safe names of the served tools; one that another tool's name spells as well is left out."""
+        return provider_names(self._state.served)
+
+    @cached_property
+    def tree(self) -> BrowseTree:
+        """The listed tools by path."""
+        return self._trees.tree_of(self.registry.list())
+
+    def resolve(self, tool_id: str) -> str:
+        """The id of a served tool, from any of its forms: as it is, percent-encoded, or as a provider-safe name.
+
+        Nothing is guessed. An id without its version or hash is not an id, even where only one tool would fit.
+
+        Raises:
+            DuplicateTool: Several tools claim the id; the error names them.
+            ResolutionError: No tool has the id; the hint has the nearest ones, or the id that took its place.
+            InvalidToolId: It is not an id in any form.
+        """
+        plain = decoded_id(tool_id)
+        if plain in self._state.served:
+            return plain
+        if plain in self._state.contested:
+            raise duplicate_tool(plain, self._state.contested[plain])
+        return self._found(plain)
+
+    def hydrate(self, tool_id: str) -> HydrationResult:
+        """All about one tool, by any form of its id; each tool has one result, whichever form was used.
+
+        Raises:
+            ToolError: As `resolve`.
+        """
+        return self._state.served[self.resolve(tool_id)].hydrated
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        explain: bool = False,
+        where: ToolPredicate | None = None,
+        embedder: Embedder | None = None,
+    ) -> SearchResult:
+        """The listed tools that fit a request in words, the best first; as `RegistryView.search`.
+
+        Raises:
+            QueryError: The request is not text, `limit` is out of bounds, or the predicate failed.
+        """
+        return self.registry.search(query, limit=limit, explain=explain, where=where, embedder=embedder)
+
+    def __len__(self) -> int:
+        return len(self._state.served)
+
+    def __contains__(self, tool_id: object) -> bool:
+        """Whether a served tool has exactly this id."""
+        return isinstance(tool_id, str) and tool_id in self._state.served
+
+    def __repr__(self) -> str:
+        return (
+            f"<CatalogSnapshot of {len(self)} tools of {len(self._state.listings)} servers, revision {self.revision}>"
+        )
+
+    def _found(self, text: str) -> str:
+        if ":" not in text:
+            try:
+                return self.wire_names.decode(text)
+            except UnknownTool:
+                # What looks like a provider-safe name is told the nearest of those, all else the nearest ids.
+                if "__" in text:
+                    raise
+        try:
+            return self.registry.get(text).id
+        except ResolutionError as failure:
+            raise no_such_tool(text, failure) from None

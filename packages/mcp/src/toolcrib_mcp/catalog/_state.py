@@ -1,0 +1,53 @@
+"""What a catalogue holds at one moment: nothing in it ever changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+
+from toolcrib_mcp.catalog._duplicates import withheld_findings
+from toolcrib_mcp.catalog._entries import CatalogEntry, Claims
+from toolcrib_mcp.catalog._findings import CatalogReport
+from toolcrib_mcp.catalog._listing import UpstreamListing
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CatalogState:
+    """Every server's listing, and what follows from all of them together."""
+
+    revision: int = 0
+    listings: Mapping[str, UpstreamListing] = field(default_factory=dict)
+    """By server, ascending."""
+    served: Mapping[str, CatalogEntry] = field(default_factory=dict)
+    """By id: the tools that can be called."""
+    contested: Claims = field(default_factory=dict)
+    """By id: the tools that cannot be told apart."""
+
+    def with_listing(self, upstream: str, listing: UpstreamListing | None) -> CatalogState:
+        """The state in which that is the server's listing; `None` takes the server out."""
+        listings = {**self.listings, upstream: listing}
+        kept = {name: each for name, each in sorted(listings.items()) if each is not None}
+        claims = _joined_claims(kept.values())
+        return CatalogState(
+            revision=self.revision + 1,
+            listings=kept,
+            served={tool_id: claimants[0] for tool_id, claimants in claims.items() if len(claimants) == 1},
+            contested={tool_id: claimants for tool_id, claimants in claims.items() if len(claimants) > 1},
+        )
+
+    @cached_property
+    def report(self) -> CatalogReport:
+        """What is wrong with the tools that the servers list."""
+        findings = chain.from_iterable(listing.findings for listing in self.listings.values())
+        return CatalogReport.of(chain(findings, withheld_findings(self.contested)))
+
+
+def _joined_claims(listings: Iterable[UpstreamListing]) -> Claims:
+    joined: dict[str, tuple[CatalogEntry, ...]] = {}
+    for listing in listings:
+        shared = {each: joined[each] + listing.claims[each] for each in joined.keys() & listing.claims.keys()}
+        joined |= listing.claims
+        joined |= shared
+    return joined

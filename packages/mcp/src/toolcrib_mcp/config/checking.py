@@ -1,0 +1,116 @@
+"""What must hold for a whole configuration, once its parts have been read."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from toolcrib_core import ToolError
+from toolcrib_core.json_values import pointer_join
+from toolcrib_core.wording import listed, nearest, quoted
+from toolcrib_mcp.config.entries import SETTINGS_KEY
+from toolcrib_mcp.config.findings import Findings
+from toolcrib_mcp.config.grants import network_for
+from toolcrib_mcp.config.model import ServerConfig
+from toolcrib_mcp.config.settings import GatewaySettings
+from toolcrib_mcp.config.templates import ConfigText, reveal
+from toolcrib_mcp.config.transports import HttpTransport
+from toolcrib_mcp.errors import ConfigError
+from toolcrib_runtime.guards.net import NetGrant
+from toolcrib_runtime.guards.net.headers import check_own_headers, check_sendable
+from toolcrib_runtime.guards.net.urls import parse_url
+
+
+def check_settings(settings: GatewaySettings, names: list[str], findings: Findings, beside: Findings) -> None:
+    """Note settings for servers that do not exist: a rule that never applies looks like one that does."""
+    for name in settings.servers:
+        if name not in names:
+            meant = nearest(name, names)
+            findings.problem(
+                f"There are settings for {quoted(name)}, and no such server.",
+                place=pointer_join(f"/{SETTINGS_KEY}/servers", name),
+                hint=f"Was {quoted(meant)} meant?" if meant else f"Remove them, here or in {quoted(beside.path.name)}.",
+            )
+
+
+def check_presence(names: list[str] | None, servers: Iterable[ServerConfig], findings: Findings) -> None:
+    """Note a file without servers; one whose servers are all switched off is only odd."""
+    if not names and not findings.problems:
+        what = "has none of the keys that servers stand under" if names is None else "has no servers in it"
+        findings.problem(f"The file {what}.", hint='Write `{"mcpServers": {"name": {"command": "…"}}}`.')
+    elif not any(server.enabled for server in servers):
+        findings.warn("Every server is switched off.")
+
+
+def check_namespaces(servers: Iterable[ServerConfig], findings: Findings) -> None:
+    """Note servers that are enabled and whose tools would have the same ids."""
+    by_namespace: dict[str, list[str]] = defaultdict(list)
+    for server in servers:
+        if server.enabled:
+            by_namespace[server.namespace].append(server.name)
+    for namespace, names in by_namespace.items():
+        if len(names) > 1:
+            findings.problem(
+                f"The servers {listed(names)} have one namespace, {quoted(namespace)}.",
+                hint="Rename one of them, or give it another `namespace` under `toolcrib.servers`.",
+            )
+
+
+def check_server(server: ServerConfig, findings: Findings, *, place: str, environ: Mapping[str, str]) -> None:
+    """Note why a server that is enabled could not be started or asked."""
+    before = len(findings.problems)
+    for where, template in server.written.texts() if server.enabled else ():
+        for name in template.missing(server.variables):
+            state = "has a value that cannot be used" if name in environ else "is not set"
+            needs = f"The server {quoted(server.name)} needs the variable {quoted(name)} in {quoted(where[1:])}"
+            hint = f"Set it, or write `${{{name}:-default}}`."
+            findings.problem(f"{needs}, which {state}.", place=place + where, hint=hint)
+    if server.enabled and len(findings.problems) == before:
+        try:
+            _check_transport(server)
+        except ConfigError as error:
+            findings.problem(error.message, place=f"{place}{error.details['place']}", hint=error.hint)
+
+
+def _check_transport(server: ServerConfig) -> None:
+    transport = server.transport()
+    if isinstance(transport, HttpTransport):
+        _check_url(server, transport)
+        _check_headers(server, transport)
+    elif not _is_absolute(transport.cwd):
+        raise _unusable(server, "/cwd", "The directory is not absolute.", "Begin it with `/`.")
+
+
+def _check_url(server: ServerConfig, transport: HttpTransport[ConfigText]) -> None:
+    url = reveal(transport.url)
+    try:
+        parse_url(url, network_for(url, server.settings.network))
+    except ToolError as error:
+        grant = "It can be granted by `network` under `toolcrib.servers`." if _is_grantable(url) else ""
+        raise _unusable(server, "/url", error.message, f"{error.hint or ''} {grant}".strip() or None) from None
+
+
+def _check_headers(server: ServerConfig, transport: HttpTransport[ConfigText]) -> None:
+    headers = {name: reveal(value) for name, value in transport.headers.items()}
+    try:
+        check_own_headers(headers)
+        check_sendable([(name.encode(), value.encode()) for name, value in headers.items()])
+    except ToolError as error:
+        raise _unusable(server, "/headers", error.message, error.hint) from None
+
+
+def _is_grantable(url: str) -> bool:
+    try:
+        parse_url(url, NetGrant(allow_loopback=True, allow_private=True, allow_http=True))
+    except ToolError:
+        return False
+    return True
+
+
+def _is_absolute(cwd: ConfigText | None) -> bool:
+    return cwd is None or Path(reveal(cwd)).is_absolute()
+
+
+def _unusable(server: ServerConfig, place: str, message: str, hint: str | None) -> ConfigError:
+    return ConfigError(f"In the server {quoted(server.name)}: {message}", hint=hint, details={"place": place})

@@ -1,0 +1,105 @@
+"""Reading configuration files: bounded, and with errors that say what is wrong with the file."""
+
+from __future__ import annotations
+
+import re
+import stat
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from toolcrib_core import ArgumentsTooLarge, MalformedJson
+from toolcrib_core.schema.limits import JsonLimits
+from toolcrib_core.wording import quoted
+from toolcrib_mcp.config.findings import unusable_file
+from toolcrib_mcp.config.jsonc import parse_jsonc
+
+CONFIG_LIMITS: Final = JsonLimits(max_depth=64, max_nodes=100_000, max_bytes=1024 * 1024)
+"""For a file that is named as our configuration."""
+
+CLIENT_LIMITS: Final = JsonLimits(max_depth=200, max_nodes=2_000_000, max_bytes=16 * 1024 * 1024)
+"""For files that clients keep: some hold their whole history beside the servers."""
+
+TOML_LIMITS: Final = JsonLimits(max_depth=32, max_nodes=20_000, max_bytes=64 * 1024)
+"""For `toolcrib.toml`, which holds settings only."""
+
+# The parser takes quadratic time for a dotted key: 49 s for one of 32,000 parts, which 64 KB can hold.
+_MAX_DOTS: Final = 200
+_TOML_PLACE: Final = re.compile(r"\(at (?P<place>line \d+, column \d+|end of document)\)")
+_BYTE_ORDER_MARK: Final = "\ufeff"
+_LESS: Final = "Keep only the servers and their settings in it."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """A file that was read."""
+
+    path: Path
+    text: str
+    value: Any
+
+
+def read_json_file(path: Path, *, limits: JsonLimits = CONFIG_LIMITS) -> Document:
+    """The JSON in a file, which may have comments and trailing commas.
+
+    Raises:
+        ConfigError: The file is not there, cannot be read, is too large, or is not JSON; the message says where.
+    """
+    text = _read_text(path, limits.max_bytes)
+    try:
+        return Document(path=path, text=text, value=parse_jsonc(text, limits=limits))
+    except MalformedJson as failure:
+        reason, line, column = (failure.details[key] for key in ("reason", "line", "column"))
+        message = f"{quoted(path.name)} is not JSON that we can read: {reason}, at line {line}, column {column}."
+        hint = "Comments and trailing commas are fine; everything else must be JSON, with each key once."
+        raise unusable_file(path, message, hint=hint, line=line, column=column) from None
+    except ArgumentsTooLarge:
+        bounds = f"is nested deeper than {limits.max_depth}, or has more than {limits.max_nodes:,} values"
+        raise unusable_file(path, f"{quoted(path.name)} {bounds}.", hint=_LESS) from None
+
+
+def read_toml_file(path: Path) -> Document:
+    """The TOML in a file.
+
+    Raises:
+        ConfigError: The file cannot be read, is too large, or is not TOML; the message says where.
+    """
+    text = _read_text(path, TOML_LIMITS.max_bytes)
+    if any(line.count(".") > _MAX_DOTS for line in text.splitlines()):
+        raise unusable_file(path, f"{quoted(path.name)} has more than {_MAX_DOTS} dots in a line.", hint="Break it up.")
+    try:
+        return Document(path=path, text=text, value=tomllib.loads(text))
+    except (ValueError, RecursionError) as failure:
+        # The parser's own message may repeat a value.
+        match = _TOML_PLACE.search(str(failure))
+        place = match["place"] if match else "some place"
+        raise unusable_file(path, f"{quoted(path.name)} is not TOML that we can read, at {place}.") from None
+
+
+def _read_text(path: Path, max_bytes: int) -> str:
+    data = _read_bytes(path, max_bytes)
+    if len(data) > max_bytes:
+        raise unusable_file(path, f"{quoted(path.name)} is larger than {max_bytes:,} bytes.", hint=_LESS)
+    try:
+        # Editors on Windows begin a file with this mark.
+        return data.decode().removeprefix(_BYTE_ORDER_MARK)
+    except UnicodeDecodeError as failure:
+        line = data.count(b"\n", 0, failure.start) + 1
+        message = f"{quoted(path.name)} is not UTF-8 text, at line {line}."
+        raise unusable_file(path, message, hint="Save it as UTF-8.", line=line) from None
+
+
+def _read_bytes(path: Path, max_bytes: int) -> bytes:
+    try:
+        # Opening a pipe would wait for somebody to write into it.
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise unusable_file(path, f"{quoted(path.name)} is not a file.", hint="Name the file itself.")
+        with path.open("rb") as file:
+            return file.read(max_bytes + 1)
+    except FileNotFoundError:
+        message = f"The configuration {quoted(path.name)} is not there."
+        raise unusable_file(path, message, hint="Check the path, or make one with `toolcrib init`.") from None
+    except (OSError, ValueError) as failure:
+        reason = failure.strerror if isinstance(failure, OSError) else "its path is not one"
+        raise unusable_file(path, f"{quoted(path.name)} cannot be read: {reason}.") from None

@@ -1,0 +1,136 @@
+"""Our own settings: what clients' files have no words for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from ipaddress import ip_address
+from typing import Annotated, ClassVar, Literal, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from toolcrib_core import ToolRisk
+from toolcrib_core.json_values import FrozenDict
+from toolcrib_core.risk import DataSensitivity, Effects
+from toolcrib_runtime.guards.net import NetGrant
+from toolcrib_runtime.guards.net.grant import is_host_name
+
+MEGABYTE = 1024 * 1024
+
+Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
+Glob: TypeAlias = Annotated[str, Field(min_length=1, max_length=256)]
+"""A pattern over the tools' own names: `*`, `?` and `[…]`."""
+
+
+def _host(text: str) -> str:
+    if is_host_name(text.lower()) or _is_address(text):
+        return text
+    raise ValueError("expected a host name or an IP address")
+
+
+class SettingsModel(BaseModel):
+    """What all settings have in common: they do not change, know every key, and never repeat a value in an error."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True, hide_input_in_errors=True
+    )
+
+
+class RiskOverride(SettingsModel):
+    """What the operator knows better about the risk of a tool; what is not said stays as it is."""
+
+    effects: Effects | None = None
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    requires_approval: bool | None = None
+    data_sensitivity: DataSensitivity | None = None
+    external_network: bool | None = None
+    system_access: bool | None = None
+
+    def applied_to(self, risk: ToolRisk) -> ToolRisk:
+        """The risk as the operator sees it; unlike what a server says, this may also lower it."""
+        return risk.model_copy(update=self.model_dump(exclude_none=True))
+
+
+class RestartPolicy(SettingsModel):
+    """What happens when a server ends or cannot be reached.
+
+    The wait doubles from `initial_delay` to `max_delay`; after `max_failures` in a row the server rests for `rest`.
+    """
+
+    when: Literal["always", "on-failure", "never"] = "always"
+    initial_delay: Seconds = 0.5
+    max_delay: Seconds = 30
+    max_failures: Annotated[int, Field(ge=1, le=1000)] = 5
+    rest: Seconds = 60
+
+
+class ServerSettings(SettingsModel):
+    """How one server is treated."""
+
+    enabled: bool = True
+    namespace: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    """What its tools' ids begin with; made legal where it is not. Without one it comes from the server's name."""
+    timeout: Seconds | None = None
+    """For one call, in seconds; without one the gateway's own counts."""
+    start_timeout: Seconds = 30
+    concurrency: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """How many calls may be under way at once; without a number, as many as the gateway allows."""
+    allow: tuple[Glob, ...] = ("*",)
+    deny: tuple[Glob, ...] = ()
+    """Tools that are left out even where `allow` has them."""
+    trusted: bool = False
+    """Whether what the server says of its tools may lower their risk."""
+    risk: Annotated[Mapping[Glob, RiskOverride], AfterValidator(FrozenDict)] = FrozenDict()
+    """Risks by pattern; the first pattern that fits a tool counts."""
+    restart: RestartPolicy = RestartPolicy()
+    network: NetGrant | None = None
+    """What the gateway may reach for this server; without one, what its URL names (see `network_for`)."""
+
+    def admits(self, tool: str) -> bool:
+        """Whether a tool, by the name the server gives it, is served."""
+        return _fits(tool, self.allow) and not _fits(tool, self.deny)
+
+    def risk_of(self, tool: str) -> RiskOverride | None:
+        """What the operator says about the risk of a tool."""
+        return next((override for pattern, override in self.risk.items() if fnmatchcase(tool, pattern)), None)
+
+
+class HttpFront(SettingsModel):
+    """Where the gateway listens for clients that come over HTTP."""
+
+    host: Annotated[str, AfterValidator(_host)] = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65_535)] = 8765
+
+
+class GatewayLimits(SettingsModel):
+    """How much the gateway takes from its servers."""
+
+    max_message_bytes: Annotated[int, Field(ge=64 * 1024, le=256 * MEGABYTE)] = 16 * MEGABYTE
+    max_tools: Annotated[int, Field(ge=1, le=100_000)] = 10_000
+    """Of one server."""
+    max_concurrent_calls: Annotated[int, Field(ge=1, le=10_000)] = 64
+
+
+class GatewaySettings(SettingsModel):
+    """How the gateway itself behaves, and how it treats its servers."""
+
+    mode: Literal["gateway", "proxy"] = "gateway"
+    http: HttpFront | None = None
+    """Without one the gateway speaks only stdio."""
+    call_timeout: Seconds = 60
+    limits: GatewayLimits = GatewayLimits()
+    servers: Annotated[Mapping[str, ServerSettings], AfterValidator(FrozenDict)] = FrozenDict()
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _fits(tool: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(tool, pattern) for pattern in patterns)

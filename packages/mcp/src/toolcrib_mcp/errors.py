@@ -1,0 +1,136 @@
+"""What can go wrong between an agent, the gateway and an upstream server, as data.
+
+ToolError (of core)
+  GatewayError        ConfigError
+    UpstreamError     UpstreamFailed, UpstreamTimeout, UpstreamUnavailable, UpstreamMalformed, ResultTooLarge,
+                      ListingIncomplete
+      UpstreamUnavailable  AuthRequired, AuthFailed, UpstreamBusy
+
+Every error of the gateway has an `outward` code, which is what a client of the gateway reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from toolcrib_core import JsonValue, ToolError, ToolErrorCategory
+
+if TYPE_CHECKING:
+    from toolcrib_mcp.upstreams.listing import Listing
+
+
+class GatewayError(ToolError):
+    """A failure with a code that clients of the gateway know."""
+
+    default_code = "toolbox.gateway-error"
+    outward: ClassVar[str] = "UPSTREAM_ERROR"
+    """The code that travels to clients."""
+
+
+class ConfigError(GatewayError):
+    """A configuration cannot be used; `details["place"]` says where, where that is known."""
+
+    default_code = "toolbox.invalid-config"
+    default_category = ToolErrorCategory.VALIDATION
+    outward = "CONFIG_INVALID"
+
+
+class UpstreamError(GatewayError):
+    """An upstream server did not do what was asked."""
+
+    default_code = "toolbox.upstream-error"
+
+
+class UpstreamFailed(UpstreamError):
+    """The server answered with a JSON-RPC error; it is kept as it came."""
+
+    default_code = "toolbox.upstream-failed"
+
+    def __init__(
+        self, message: str, *, rpc_code: int, rpc_message: str, rpc_data: JsonValue = None, hint: str | None = None
+    ) -> None:
+        details: Mapping[str, object] = {"rpcCode": rpc_code}
+        super().__init__(message, hint=hint, details=details)
+        self.rpc_code = rpc_code
+        self.rpc_message = rpc_message
+        self.rpc_data = rpc_data
+
+
+class UpstreamTimeout(UpstreamError):
+    """The server did not answer in time; it was told that nobody waits any more."""
+
+    default_code = "toolbox.upstream-timeout"
+    default_category = ToolErrorCategory.TIMEOUT
+    outward = "UPSTREAM_TIMEOUT"
+
+
+class UpstreamUnavailable(UpstreamError):
+    """The server is not there: not started, ended, not reachable, or resting after too many failures."""
+
+    default_code = "toolbox.upstream-unavailable"
+    default_category = ToolErrorCategory.UNAVAILABLE
+    outward = "UPSTREAM_UNAVAILABLE"
+
+
+class UpstreamMalformed(UpstreamError):
+    """The server answered with something that is not an answer; `details["excerpt"]` has its beginning."""
+
+    default_code = "toolbox.upstream-malformed"
+    default_category = ToolErrorCategory.OUTPUT_VALIDATION
+
+
+class ResultTooLarge(UpstreamError):
+    """The server's answer is larger than is taken."""
+
+    default_code = "toolbox.result-too-large"
+    default_category = ToolErrorCategory.LIMIT
+    outward = "RESULT_TOO_LARGE"
+
+
+class AuthRequired(UpstreamUnavailable):
+    """The server wants credentials, and none are configured."""
+
+    default_code = "toolbox.auth-required"
+    default_category = ToolErrorCategory.PERMISSION
+    outward = "AUTH_REQUIRED"
+
+
+class AuthFailed(UpstreamUnavailable):
+    """The server does not take the credentials that are configured, or they do not allow this."""
+
+    default_code = "toolbox.auth-failed"
+    default_category = ToolErrorCategory.PERMISSION
+    outward = "AUTH_FAILED"
+
+
+class UpstreamBusy(UpstreamUnavailable):
+    """The server takes no more requests for now; `details["retryAfter"]` has the seconds, where it named them."""
+
+    default_code = "toolbox.upstream-busy"
+    default_category = ToolErrorCategory.TRANSIENT
+    outward = "RATE_LIMITED"
+
+
+class ListingIncomplete(UpstreamError):
+    """A list was not read to its end; `partial` has what was read, `failure` the error that stopped the reading.
+
+    Without a `failure` the list has no end within the caps, and reading it again would stop in the same place.
+    """
+
+    default_code = "toolbox.listing-incomplete"
+    default_category = ToolErrorCategory.OUTPUT_VALIDATION
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        partial: Listing,
+        failure: UpstreamError | None = None,
+        hint: str | None = None,
+        details: Mapping[str, object] | None = None,
+    ) -> None:
+        category = None if failure is None else failure.category
+        super().__init__(message, category=category, hint=hint, details=details)
+        self.partial = partial
+        self.failure = failure

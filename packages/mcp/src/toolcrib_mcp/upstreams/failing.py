@@ -1,0 +1,77 @@
+"""The errors of a server that is not there, in words."""
+
+from __future__ import annotations
+
+import math
+
+from toolcrib_core import ToolError
+from toolcrib_core.wording import quoted
+from toolcrib_mcp.errors import UpstreamUnavailable
+from toolcrib_mcp.rpc import WireClosed
+from toolcrib_runtime.guards.secrets import Scrubber, scrub_exception
+
+
+def closed(name: str) -> UpstreamUnavailable:
+    """It was closed for good."""
+    return UpstreamUnavailable(
+        f"The server {quoted(name)} is being shut down and takes no more calls.",
+        hint="Use another server.",
+        retryable=False,
+        details={"upstream": name, "sent": False},
+    )
+
+
+def not_ready(name: str) -> UpstreamUnavailable:
+    """It is starting, and a caller's time was over before it was up."""
+    return UpstreamUnavailable(
+        f"The server {quoted(name)} was not ready in time.",
+        hint="Nothing was sent. Try again, or allow more time for its start.",
+        details={"upstream": name, "sent": False},
+    )
+
+
+def resting(name: str, *, wait: float, failure: ToolError) -> UpstreamUnavailable:
+    """It failed, and the next start is not due yet."""
+    return UpstreamUnavailable(
+        f"The server {quoted(name)} has failed and is not started again for {math.ceil(wait)} s. {failure.message}",
+        hint="Nothing was sent. Try again later, or use another server.",
+        details={
+            "upstream": name,
+            "sent": False,
+            "retryAfter": round(wait, 3),
+            "lastFailure": failure.to_dict(),
+        },
+    )
+
+
+def could_not_start(name: str, failure: Exception, *, scrubber: Scrubber) -> UpstreamUnavailable:
+    """A start failed; an error that says more than `UpstreamUnavailable` keeps its type."""
+    if isinstance(failure, WireClosed):
+        failure = ended(name, failure)
+    if not isinstance(failure, ToolError):
+        return UpstreamUnavailable(
+            f"The server {quoted(name)} could not be started: {scrub_exception(failure, scrubber)}",
+            hint="Nothing was sent.",
+            details={"upstream": name, "sent": False},
+        )
+    kind = type(failure) if isinstance(failure, UpstreamUnavailable) else UpstreamUnavailable
+    return kind(
+        f"The server {quoted(name)} could not be started. {failure.message}",
+        hint=failure.hint,
+        retryable=failure.retryable,
+        details={**failure.details, "upstream": name, "sent": False},
+    )
+
+
+def ended(name: str, end: WireClosed) -> UpstreamUnavailable:
+    """It was up, and ended by itself."""
+    details: dict[str, object] = {"upstream": name}
+    if end.status is not None:
+        details["status"] = end.status
+    if end.stderr:
+        details["stderr"] = end.stderr
+    return UpstreamUnavailable(
+        f"The server {quoted(name)} has ended. {end.reason}",
+        hint="See what it wrote to standard error." if end.stderr else None,
+        details=details,
+    )

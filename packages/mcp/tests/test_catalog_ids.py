@@ -1,0 +1,248 @@
+"""An id is the only name of a tool: every form of it leads to the tool, and nothing else does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from toolcrib_core import (
+    AmbiguousTool,
+    CatalogError,
+    DuplicateTool,
+    InvalidToolId,
+    ToolIdentity,
+    UnknownTool,
+    UnknownVersion,
+    format_tool_id,
+    parse_tool_id,
+)
+from toolcrib_mcp.catalog import Catalog, ToolIdParts, UpstreamTerms
+
+RawTool = Callable[..., dict[str, Any]]
+
+_INFERRED = UpstreamTerms()
+
+
+def _catalog(**servers: list[dict[str, Any]]) -> Catalog:
+    catalog = Catalog()
+    for server, tools in servers.items():
+        catalog.update(server, tools)
+    return catalog
+
+
+@pytest.mark.req("GW-4.1", "GW-4.3")
+@pytest.mark.parametrize(
+    "form",
+    [str, lambda each: quote(each, safe=""), lambda each: quote(each, safe="").lower(), lambda each: quote(each)],
+)
+def test_every_spelling_of_an_id_hydrates_the_one_result_of_its_tool(
+    raw_tool: RawTool, form: Callable[[str], str]
+) -> None:
+    catalog = _catalog(github=[raw_tool("create_issue", "title"), raw_tool("list_issues")])
+    tool_id = catalog.snapshot().ids[0]
+
+    assert catalog.hydrate(form(tool_id)) is catalog.hydrate(tool_id)
+    assert catalog.resolve(form(tool_id)) == tool_id
+
+
+@pytest.mark.req("GW-4.1", "GW-4.3")
+@pytest.mark.parametrize("name", ["create_issue", "issues.create", "très long", "x" * 120])
+@pytest.mark.parametrize("server", ["github", "default"])
+def test_the_provider_safe_name_of_a_tool_hydrates_it(raw_tool: RawTool, server: str, name: str) -> None:
+    catalog = _catalog(**{server: [raw_tool(name)]})
+    (tool_id,) = catalog.snapshot().ids
+
+    wire_name = catalog.snapshot().wire_names.encode(tool_id)
+
+    assert catalog.hydrate(wire_name) is catalog.hydrate(tool_id)
+
+
+@pytest.mark.req("GW-1.6", "GW-4.3")
+def test_a_hydrated_tool_says_where_it_is_called_and_by_what_name(raw_tool: RawTool) -> None:
+    catalog = _catalog(**{"My GitHub": [raw_tool("Create Issue")]})
+
+    tool = catalog.hydrate(catalog.snapshot().ids[0])
+
+    assert (tool.upstream, tool.upstream_name) == ("My GitHub", "Create Issue")
+    assert tool.tool_id == tool.definition.id
+    assert parse_tool_id(tool.tool_id).namespace == "my-github"
+
+
+@pytest.mark.req("GW-1.7")
+@pytest.mark.parametrize(
+    "legacy", ["mcp:read_file", "mcp:create_issue", "read_file", "mcp:read_file@", "mcp:read_file#"]
+)
+def test_a_name_without_version_or_hash_is_no_id_even_if_one_tool_fits(raw_tool: RawTool, legacy: str) -> None:
+    catalog = Catalog()
+    catalog.update("files", [raw_tool("read_file")], terms=_INFERRED)
+    catalog.update("github", [raw_tool("create_issue")])
+
+    with pytest.raises((AmbiguousTool, UnknownTool, InvalidToolId)):
+        catalog.hydrate(legacy)
+
+
+@pytest.mark.req("GW-1.7")
+def test_no_id_of_the_catalogue_has_the_legacy_form(raw_tool: RawTool) -> None:
+    catalog = Catalog()
+    catalog.update("files", [raw_tool("read_file"), raw_tool("ping", _meta={"version": "1"})], terms=_INFERRED)
+
+    parts = [parse_tool_id(each) for each in catalog.snapshot().ids]
+
+    assert all(each.namespace == "mcp" and (each.version or each.hash8) for each in parts)
+
+
+@pytest.mark.req("GW-7.6")
+@pytest.mark.parametrize(
+    ("asked", "error", "hint"),
+    [
+        ("github:create_isue@1", UnknownTool, "Did you mean `github:create_issue@1`?"),
+        ("github:create_issue@2", UnknownVersion, "Did you mean `github:create_issue@1`?"),
+        ("github:create_issue", AmbiguousTool, "Did you mean `github:create_issue@1`?"),
+        ("create_issue", UnknownTool, "Did you mean `github:create_issue@1`?"),
+        ("github__create_isue", UnknownTool, "Did you mean `github__create_issue`?"),
+        ("zzz", UnknownTool, "Look for it again: its server may be gone, or may call it something else now."),
+    ],
+)
+def test_an_id_that_is_not_there_is_answered_with_the_nearest_that_is(
+    raw_tool: RawTool, asked: str, error: type[Exception], hint: str
+) -> None:
+    catalog = _catalog(github=[raw_tool("create_issue", _meta={"version": "1"})])
+
+    with pytest.raises(error) as caught:
+        catalog.hydrate(asked)
+
+    assert caught.value.hint == hint
+    assert asked in caught.value.message
+
+
+@pytest.mark.parametrize("asked", ["", None, 3, ["github:create_issue@1"], "a b:c", "github:create\nissue@1"])
+def test_what_is_no_id_at_all_is_refused_as_such(raw_tool: RawTool, asked: Any) -> None:
+    catalog = _catalog(github=[raw_tool("create_issue", _meta={"version": "1"})])
+
+    with pytest.raises(InvalidToolId):
+        catalog.hydrate(asked)
+
+
+@pytest.mark.req("GW-1.3")
+def test_prose_keeps_an_id_and_a_new_parameter_changes_it(raw_tool: RawTool) -> None:
+    catalog = _catalog(github=[raw_tool("create_issue", "title")])
+    (before,) = catalog.snapshot().ids
+
+    prose = catalog.update("github", [raw_tool("create_issue", "title", description="Other words.")])
+    shape = catalog.update("github", [raw_tool("create_issue", "title", "body")])
+
+    assert prose.replaced == (before,)
+    assert shape.removed == (before,)
+    with pytest.raises(UnknownVersion) as caught:
+        catalog.hydrate(before)
+    assert caught.value.details["didYouMean"] == list(shape.added)
+
+
+@pytest.mark.fault("F9")
+@pytest.mark.req("GW-1.5")
+def test_two_servers_with_a_tool_of_one_name_are_told_apart_by_namespace(raw_tool: RawTool) -> None:
+    catalog = _catalog(github=[raw_tool("search")], gitlab=[raw_tool("search")])
+
+    assert [parse_tool_id(each).namespace for each in catalog.snapshot().ids] == ["github", "gitlab"]
+    assert catalog.report.findings == ()
+
+
+@pytest.mark.req("GW-1.5")
+def test_an_id_that_tools_of_two_servers_claim_is_refused_with_the_names_of_both(raw_tool: RawTool) -> None:
+    catalog = _catalog(**{"My Server": [raw_tool("search")], "my-server": [raw_tool("search"), raw_tool("other")]})
+
+    (finding, _) = catalog.report.withheld
+    with pytest.raises(DuplicateTool) as caught:
+        catalog.hydrate(finding.tool_id)
+
+    assert isinstance(caught.value, CatalogError)
+    assert "`search` of `My Server` and `search` of `my-server`" in caught.value.message
+    assert caught.value.details["tools"] == [
+        {"upstream": "My Server", "name": "search"},
+        {"upstream": "my-server", "name": "search"},
+    ]
+    assert [parse_tool_id(each).name for each in catalog.snapshot().ids] == ["other"]
+
+
+@pytest.mark.req("GW-1.5")
+def test_an_id_that_two_tools_of_one_server_claim_is_refused_with_the_names_of_both(raw_tool: RawTool) -> None:
+    catalog = Catalog()
+    versioned = {"_meta": {"version": "1"}}
+
+    change = catalog.update(
+        "hub", [raw_tool("github.search", **versioned), raw_tool("github/search", **versioned)], terms=_INFERRED
+    )
+
+    assert [finding.name for finding in change.findings] == ["github.search", "github/search"]
+    with pytest.raises(DuplicateTool, match=r"`github\.search` of `hub` and `github/search` of `hub`"):
+        catalog.hydrate("github:search@1")
+
+
+@pytest.mark.fault("F8")
+@pytest.mark.req("GW-1.5", "GW-6.3")
+def test_tools_of_one_server_with_one_name_are_all_withheld_since_a_call_says_no_more(raw_tool: RawTool) -> None:
+    catalog = _catalog(github=[raw_tool("search", "a"), raw_tool("search", "b"), raw_tool("other")])
+
+    ids = [finding.tool_id for finding in catalog.report.withheld]
+
+    assert len(ids) == 2
+    assert [parse_tool_id(each).name for each in catalog.snapshot().ids] == ["other"]
+    for each in ids:
+        with pytest.raises(DuplicateTool) as caught:
+            catalog.hydrate(each)
+        assert "`github` lists more than one tool called `search`" in caught.value.message
+        assert all(f"`{other}`" in caught.value.message for other in ids)
+
+
+@pytest.mark.fault("F8")
+def test_a_thousand_tools_of_one_name_are_refused_in_few_words(raw_tool: RawTool) -> None:
+    catalog = _catalog(github=[raw_tool("search", f"parameter_{number}") for number in range(1_000)])
+
+    findings = catalog.report.withheld
+
+    assert len({finding.tool_id for finding in findings}) == 1_000
+    assert max(len(finding.reason) for finding in findings) < 2_000
+
+
+@pytest.mark.fault("F8")
+def test_a_tool_that_is_listed_twice_in_the_same_words_is_served_once_and_said(raw_tool: RawTool) -> None:
+    catalog = _catalog(github=[raw_tool("search"), raw_tool("search")])
+
+    assert len(catalog.snapshot()) == 1
+    assert [finding.reason for finding in catalog.report.repaired] == [
+        "It is listed 2 times in the same words, and served once."
+    ]
+
+
+@pytest.mark.req("GW-1.5")
+def test_a_withheld_tool_comes_back_when_it_is_left_alone_with_its_id(raw_tool: RawTool) -> None:
+    catalog = _catalog(**{"My Server": [raw_tool("search")], "my-server": [raw_tool("search")]})
+
+    change = catalog.remove("my-server")
+
+    assert len(change.added) == 1
+    assert catalog.hydrate(change.added[0]).upstream == "My Server"
+    assert catalog.report.findings == ()
+
+
+def test_a_tool_named_like_the_provider_safe_name_of_another_takes_no_name_but_those_two(raw_tool: RawTool) -> None:
+    victim = _catalog(github=[raw_tool("issues.create")])
+    spelt = next(name for _, name in victim.snapshot().wire_names.items())
+
+    catalog = _catalog(github=[raw_tool("issues.create"), raw_tool(spelt.removeprefix("github__")), raw_tool("other")])
+
+    assert [name for _, name in catalog.snapshot().wire_names.items()] == ["github__other"]
+    assert len([catalog.hydrate(each) for each in catalog.snapshot().ids]) == 3
+    with pytest.raises(UnknownTool):
+        catalog.hydrate(spelt)
+
+
+@pytest.mark.req("GW-9.3")
+def test_the_parts_of_an_id_have_the_name_of_the_source_document() -> None:
+    parts = ToolIdParts(namespace="github", name="create_issue", version="1.4.0")
+
+    assert ToolIdParts is ToolIdentity
+    assert parse_tool_id(format_tool_id(parts, profile="gateway"), profile="gateway") == parts

@@ -1,0 +1,69 @@
+"""A configuration file is enough: its servers are reached, catalogued and called."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from process_children import SIGN, nothing_left
+from sdk_servers import SdkServer, serving_sdk
+
+from tests.chaos import hostile_server
+from toolcrib_mcp import Catalog, UpstreamTerms, load_config, upstream_of
+
+
+def _config(folder: Path, server: dict[str, object], **ours: object) -> Path:
+    file = folder / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": {"Test Server": server}, "toolcrib": ours}), "utf-8")
+    return file
+
+
+@pytest.mark.req("GW-6.1", "GW-6.2", "GW-4.3")
+async def test_a_program_of_the_file_is_started_catalogued_and_called(tmp_path: Path) -> None:
+    async with nothing_left() as family:
+        script = ["-I", "-S", hostile_server.__file__, "--mode", "good"]
+        file = _config(tmp_path, {"command": sys.executable, "args": script, "env": {SIGN: family}})
+        config = load_config(file)
+        server = config.servers["Test Server"]
+
+        async with upstream_of(server, gateway=config.settings) as upstream:
+            catalog = Catalog()
+            catalog.update(server.name, (await upstream.tools()).items, terms=UpstreamTerms(server=server.namespace))
+            found = catalog.hydrate(next(each for each in catalog.snapshot().ids if ":echo" in each))
+            result = await upstream.call("tools/call", {"name": found.upstream_name, "arguments": {"nonce": "n1"}})
+
+    assert found.tool_id.startswith("test-server:echo")
+    assert result["structuredContent"] == {"nonce": "n1"}
+
+
+@pytest.mark.req("GW-6.1")
+async def test_what_a_server_inherits_holds_no_secret(tmp_path: Path) -> None:
+    show = "import json, os, sys; sys.stderr.write(json.dumps(sorted(os.environ)))"
+    file = _config(
+        tmp_path, {"command": sys.executable, "args": ["-I", "-c", show], "env": {"TOKEN": "t0p-s3cret-value"}}
+    )
+    environ = {"PATH": "/usr/bin:/bin", "HOME": "/", "AWS_SECRET_ACCESS_KEY": "canary"}
+    upstream = upstream_of(load_config(file).servers["Test Server"], environ=environ)
+
+    async with upstream:
+        with pytest.raises(Exception, match="ended") as raised:
+            await upstream.start(timeout=10)
+
+    told = str(raised.value.details)  # type: ignore[attr-defined]  # an UpstreamUnavailable
+    assert "TOKEN" in told
+    assert "AWS" not in told
+    assert "t0p-s3cret-value" not in told
+
+
+@pytest.mark.enable_socket
+@pytest.mark.req("GW-6.1", "GW-6.2")
+async def test_a_url_of_the_file_is_reached_on_this_machine_because_it_says_so(tmp_path: Path) -> None:
+    async with serving_sdk(SdkServer().server) as url:
+        config = load_config(_config(tmp_path, {"type": "http", "url": url}))
+
+        async with upstream_of(config.servers["Test Server"]) as upstream:
+            names = [tool["name"] for tool in (await upstream.tools()).items]
+
+    assert "echo" in names

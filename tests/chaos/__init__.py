@@ -1,0 +1,1 @@
+"""Servers and loads that misbehave on purpose."""
