@@ -9,7 +9,7 @@ from upstream_cases import ECHOED, Case
 
 from toolcrib_core import ToolErrorCategory
 from toolcrib_mcp.errors import UpstreamUnavailable
-from toolcrib_mcp.upstreams import RestartRules, UpstreamState
+from toolcrib_mcp.upstreams import ListKind, RestartRules, UpstreamState
 from toolcrib_mcp.upstreams.session import Session
 from toolcrib_runtime.errors import ProcessNotStarted
 
@@ -154,6 +154,19 @@ async def test_a_call_that_the_server_refused_for_a_lost_session_is_sent_in_the_
     session.request = refuse
 
     assert await case.call() == ECHOED
+    assert case.server.lives == 2
+
+
+@pytest.mark.req("GW-6.2")
+async def test_a_list_that_finds_the_session_lost_is_read_in_the_next_one(case: Case) -> None:
+    case.server.answers["prompts/list"] = {"prompts": [{"name": "greet"}]}
+    await case.call()
+    await case.clock.advance(30)
+    await case.server.die(reason="session-lost")
+
+    prompts = await case.upstream.list(ListKind.PROMPTS)
+
+    assert prompts.items == ({"name": "greet"},)
     assert case.server.lives == 2
 
 

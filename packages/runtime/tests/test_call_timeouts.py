@@ -214,18 +214,21 @@ async def test_a_plain_function_is_left_to_itself_and_its_end_is_told() -> None:
 
 
 async def test_an_async_function_in_a_thread_is_cancelled_there() -> None:
-    stopped = threading.Event()
+    started, stopped, clock = threading.Event(), threading.Event(), FakeClock()
 
     async def work() -> None:
+        started.set()
         try:
             await forever()
         finally:
             stopped.set()
 
-    result = await called(as_tool(work, timeout=0.05, blocking=True))
+    calling = asyncio.create_task(called(as_tool(work, timeout=1, blocking=True), clock=clock))
+    await until_set(started)
+    await clock.advance(2)
     await until_set(stopped)
 
-    assert error_of(result)[1] == "timeout"
+    assert error_of(await calling)[1] == "timeout"
 
 
 async def test_a_call_that_keeps_the_loop_busy_past_its_deadline_is_too_late_all_the_same() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from toolcrib_mcp.errors import UpstreamError, UpstreamFailed
 from toolcrib_mcp.upstreams.eras import Agreement, Era
@@ -85,5 +85,5 @@ def told_on_request(agreement: Agreement) -> list[ListKind]:
     return [kind for kind in CHANGED.values() if _tells(agreement.capabilities.get(kind.capability))]
 
 
-def _tells(capability: Any) -> bool:
+def _tells(capability: object) -> bool:
     return isinstance(capability, Mapping) and capability.get("listChanged") is True

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from toolcrib_mcp.errors import UpstreamError, UpstreamFailed, UpstreamUnavailable
 from toolcrib_mcp.rpc import OnNotification, OnProgress, OnRequest
@@ -30,6 +30,7 @@ from toolcrib_runtime.guards.secrets import Scrubber
 _MAX_TRIES: Final = 3
 _DEFAULTS: Final = UpstreamSettings()
 _FACE: Final = ClientFace()
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,8 +143,12 @@ class Upstream:
         """
         with self._used():
             deadline = self._deadline(timeout, self._settings.list_timeout)
-            link = await self._host.link_by(deadline)
-            return await list_all(link.session, kind, deadline=deadline, caps=self._settings.caps, clock=self._clock)
+            return await self._on_a_link(
+                deadline,
+                lambda link: list_all(
+                    link.session, kind, deadline=deadline, caps=self._settings.caps, clock=self._clock
+                ),
+            )
 
     async def call(
         self,
@@ -167,15 +172,9 @@ class Upstream:
         """
         with self._used():
             deadline = self._deadline(timeout, self._settings.call_timeout)
-            tries_left = _MAX_TRIES
-            while True:
-                link = await self._host.link_by(deadline)
-                tries_left -= 1
-                try:
-                    return await self._ask(link, method, params, deadline=deadline, on_progress=on_progress)
-                except UpstreamUnavailable as error:
-                    if not self._can_try_again(link, error) or not tries_left:
-                        raise
+            return await self._on_a_link(
+                deadline, lambda link: self._ask(link, method, params, deadline=deadline, on_progress=on_progress)
+            )
 
     def health(self) -> UpstreamHealth:
         """A report for people."""
@@ -204,6 +203,18 @@ class Upstream:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
+
+    async def _on_a_link(self, deadline: float, ask: Callable[[Link], Awaitable[_T]]) -> _T:
+        """Ask on a link that is up; on the next one if what was asked was certainly not sent."""
+        tries_left = _MAX_TRIES
+        while True:
+            link = await self._host.link_by(deadline)
+            tries_left -= 1
+            try:
+                return await ask(link)
+            except UpstreamUnavailable as error:
+                if not self._can_try_again(link, error) or not tries_left:
+                    raise
 
     async def _ask(
         self,
