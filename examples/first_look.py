@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import warnings
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from toolcrib_core import (
     serialize_tool_definition,
     validate_arguments,
 )
+from toolcrib_runtime import create_toolbox, tool
 
 
 def forecast(city: str, days: Annotated[int, Field(ge=1, le=14)] = 3) -> dict[str, float]:
@@ -70,8 +72,8 @@ def main() -> None:
     registry = create_registry(tools, aliases={"weather:outlook": "weather:forecast"})
 
     heading("Four definitions: from functions, a dataclass and a JSON Schema")
-    for tool in registry.list():
-        print(f"  {tool.id}")
+    for each in registry.list():
+        print(f"  {each.id}")
 
     heading("What a model is shown: cards, with their exact price in tokens")
     for tool in registry.list():
@@ -98,8 +100,34 @@ def main() -> None:
         except ToolError as error:
             print(f"  {error.code}: {error}")
 
+    heading("Running: validated first, bounded, and nothing that has not said what it does runs unasked")
+    asyncio.run(run_some())
+
     heading("Provider-neutral JSON, the same bytes on every machine")
     print(f"  {json.dumps(serialize_tool_definition(registry.resolve('github:create_issue')))}")
+
+
+async def run_some() -> None:
+    """Call tools that answer, hang, and wait for approval."""
+
+    @tool(effects="none")
+    def add(a: int, b: int) -> int:
+        """Add two numbers."""
+        return a + b
+
+    @tool(effects="read", timeout=0.05)
+    async def hang() -> None:
+        """Never answer."""
+        await asyncio.Event().wait()
+
+    @tool
+    async def wipe() -> None:
+        """Say nothing about its effects."""
+
+    toolbox = create_toolbox([add, hang, wipe])
+    for name, arguments in (("add", '{"a": 1, "b": 2}'), ("add", '{"a": 1, "b": "2"}'), ("hang", None), ("wipe", None)):
+        result = await toolbox.call(name, arguments)
+        print(f"  {name:5} {result.outcome}: {result.text}")
 
 
 def heading(text: str) -> None:
