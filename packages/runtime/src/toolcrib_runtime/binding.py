@@ -84,7 +84,7 @@ def bind_described(handler: Handler, *, name: str, properties: Mapping[str, obje
     context = tuple(each.name for each in parameters if _is_context(each, handler))
     others = [each for each in parameters if each.name not in context]
     if [each.name for each in others] == [_ALL_AT_ONCE] and _ALL_AT_ONCE not in properties:
-        return Binding(handler, context, _whole)
+        return Binding(handler, context, whole)
     if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in others):
         return Binding(handler, context)
     names = [each.name for each in others]
@@ -97,7 +97,8 @@ def bind_described(handler: Handler, *, name: str, properties: Mapping[str, obje
     return Binding(handler, context, _by_name(names, name))
 
 
-def _whole(arguments: dict[str, Any]) -> Mapping[str, Any]:
+def whole(arguments: dict[str, Any]) -> Mapping[str, Any]:
+    """All arguments as one, for a handler whose only parameter is called `arguments`."""
     return {_ALL_AT_ONCE: arguments}
 
 

@@ -14,7 +14,7 @@ from toolcrib_runtime.errors import ApprovalRequired, CallCancelled
 from toolcrib_runtime.failures import drop_unusable_details, internal_failure, unknown_outcome
 from toolcrib_runtime.invocation import NO_OPTIONS, CallOptions, Invocation, Proceed
 from toolcrib_runtime.pipeline import Entry
-from toolcrib_runtime.policy.rules import request_of, run_after_hooks
+from toolcrib_runtime.policy.rules import PolicyRequest, run_after_hooks
 from toolcrib_runtime.settings import MAX_STEPS
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ async def _run_untraced(invocation: Invocation, entry: Entry) -> ToolResult:
     result = _result(invocation, value, error)
     policy = invocation.settings.policy
     if policy.after:
-        await run_after_hooks(policy, request_of(invocation), result)
+        await run_after_hooks(policy, PolicyRequest(invocation), result)
     return result
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
@@ -80,10 +81,8 @@ async def agree(
     """
     talk = _Talk(connection, face=face, deadline=deadline, clock=clock)
     if era is Era.HANDSHAKE:
-        try:
+        with suppress(UpstreamFailed):  # it was another server when it was asked last
             return await talk.initialize()
-        except UpstreamFailed:
-            pass  # it was another server when it was asked last
     return await _probe_first(talk)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from toolcrib_core import InvalidArguments, JsonValue, ToolDefinition, ToolError, ToolErrorCategory
 from toolcrib_core.wording import MAX_SHOWN, kind_of, listed, quoted
-from toolcrib_runtime.binding import Binding
+from toolcrib_runtime.binding import Binding, whole
 from toolcrib_runtime.context import RuntimeToolContext
 from toolcrib_runtime.errors import StepFailed
 from toolcrib_runtime.executors import LocalExecutor
@@ -50,7 +50,7 @@ def make_composed(
 
     # On the caller's loop, wherever the steps run: from another process it could not call them.
     here = LocalExecutor(grace=_GRACE)
-    made = make_runnable(definition, Binding(handler, ("context",), _whole), retries=_ONCE, executor=here)
+    made = make_runnable(definition, Binding(handler, ("context",), whole), retries=_ONCE, executor=here)
     return made.replace(steps=tuple(steps), timeout=timeout)
 
 
@@ -141,10 +141,6 @@ async def _on_a_new_stack(running: Coroutine[Any, Any, object]) -> object:
         return await task
     finally:
         task.cancel()
-
-
-def _whole(arguments: dict[str, Any]) -> Mapping[str, Any]:
-    return {"arguments": arguments}
 
 
 def _told(error: ToolError, what: str) -> list[Any]:

@@ -88,7 +88,7 @@ class LocalExecutor:
         value = await self._threads.run(
             job, on_abandoned=abandon, on_skipped=work.not_started, on_late=lambda ok: work.emit("late", ok=ok)
         )
-        return await OnLoop(_awaited(value), work, grace=self._grace) if inspect.isawaitable(value) else value
+        return await OnLoop(awaited(value), work, grace=self._grace) if inspect.isawaitable(value) else value
 
 
 def _starter(work: Work) -> Callable[[], object]:
@@ -102,10 +102,11 @@ async def _perform(work: Work, start: Callable[[], object], tell: Tell) -> objec
     value = start()
     if work.tool.streams:
         return await _collect(value, tell) if work.tool.is_async else _collected(value, tell)
-    return await _awaited(value) if inspect.isawaitable(value) else value
+    return await awaited(value) if inspect.isawaitable(value) else value
 
 
-async def _awaited(value: Awaitable[object]) -> object:
+async def awaited(value: Awaitable[object]) -> object:
+    """A coroutine that awaits anything, for those who take coroutines only."""
     return await value
 
 

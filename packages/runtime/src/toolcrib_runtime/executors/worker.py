@@ -6,13 +6,12 @@ import asyncio
 import inspect
 import os
 import threading
-from collections.abc import Awaitable
 from typing import Any, BinaryIO, Final
 
 from toolcrib_core.schema.limits import JsonLimits
 from toolcrib_runtime.errors import OutputTooLarge
 from toolcrib_runtime.executors import forks
-from toolcrib_runtime.executors.local import LocalExecutor
+from toolcrib_runtime.executors.local import LocalExecutor, awaited
 from toolcrib_runtime.executors.process_failures import describe
 from toolcrib_runtime.executors.process_frames import MAX_FRAME, FrameTooLarge, frame_of, read_frame, write_frame
 from toolcrib_runtime.executors.protocol import HandlerRaised
@@ -102,15 +101,11 @@ class _Server:
     def _run(self, work: WorkerWork) -> object:
         tool = work.tool
         if tool.is_async or tool.streams:
-            return asyncio.run(_awaited(self._local.run(work)))
+            return asyncio.run(awaited(self._local.run(work)))
         # Without a loop, because to make one costs more than the rest of a call.
         context = work.context() if tool.binding.context_parameters else None
         value = tool.binding.call(work.keywords, context)
-        return asyncio.run(_awaited(value)) if inspect.isawaitable(value) else value
-
-
-async def _awaited(value: Awaitable[object]) -> object:
-    return await value
+        return asyncio.run(awaited(value)) if inspect.isawaitable(value) else value
 
 
 def _message_of(value: object, tool: str) -> dict[str, Any]:

@@ -130,7 +130,7 @@ class PolicyStage:
         opinions = [] if _is_covered(invocation) else self._about_risk(invocation.definition)
         rules = self._policy.rules + invocation.tool.rules
         if rules:
-            opinions = opinions + await ask_rules(rules, request_of(invocation))
+            opinions = opinions + await ask_rules(rules, PolicyRequest(invocation))
         return _final(self._policy, opinions)
 
     def _about_risk(self, definition: ToolDefinition) -> list[Opinion]:
@@ -169,11 +169,6 @@ def fixed_verdict(policy: Policy, tool: RunnableTool) -> Verdict | None:
         return None
     judgement = _final(policy, _by_risk(policy, tool.definition))
     return Verdict(decision=judgement.decision, reason=judgement.reason)
-
-
-def request_of(invocation: Invocation) -> PolicyRequest:
-    """What rules and hooks are told of a call."""
-    return PolicyRequest(invocation)
 
 
 async def run_after_hooks(policy: Policy, request: PolicyRequest, result: ToolResult) -> None:
