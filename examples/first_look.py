@@ -76,9 +76,9 @@ def main() -> None:
         print(f"  {each.id}")
 
     heading("What a model is shown: cards, with their exact price in tokens")
-    for tool in registry.list():
-        card = render_card(make_card(tool))
-        whole = count_tokens(json.dumps(serialize_tool_definition(tool)["inputSchema"]) + tool.description)
+    for each in registry.list():
+        card = render_card(make_card(each))
+        whole = count_tokens(json.dumps(serialize_tool_definition(each)["inputSchema"]) + each.description)
         print(f"  {count_tokens(card):3} tokens (schema and description: {whole:3})  {card}")
 
     heading("Finding tools in words, without a model")
