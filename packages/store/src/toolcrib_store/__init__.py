@@ -1,5 +1,31 @@
-"""Keeps what must outlive a process: SQL engine, migrations, artifacts, ledgers."""
+"""Keeps what must outlive a process: SQL engine, migrations, artifacts."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from toolcrib_store.artifacts import ArtifactInfo, ArtifactLimits, Artifacts, Owner
+from toolcrib_store.engine import Store, open_store
+from toolcrib_store.errors import (
+    ArtifactNotFound,
+    QuotaExceeded,
+    StoreBusy,
+    StoreDamaged,
+    StoreError,
+    StoreTooNew,
+    StoreUnavailable,
+)
+
+__all__ = [
+    "ArtifactInfo",
+    "ArtifactLimits",
+    "ArtifactNotFound",
+    "Artifacts",
+    "Owner",
+    "QuotaExceeded",
+    "Store",
+    "StoreBusy",
+    "StoreDamaged",
+    "StoreError",
+    "StoreTooNew",
+    "StoreUnavailable",
+    "open_store",
+]
