@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -30,6 +31,22 @@ _READY_SECONDS = 60
 
 
 @dataclass(frozen=True, kw_only=True)
+class MetaTools:
+    """The search and the call behind which all tools stand: their names and parameters."""
+
+    search: str = "tool_browse"
+    execute: str = "tool_execute"
+    tool_key: str = "tool_id"
+    args_key: str = "args"
+    found: re.Pattern[str] = re.compile(r"[\w-]+:[\w.-]+(?:#[0-9a-f]{8}|@[\w.-]+)")
+    """The id of a tool in what the search says."""
+
+    def call(self, tool: str, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """The name and the arguments of the call that calls a tool."""
+        return self.execute, {self.tool_key: tool, self.args_key: dict(arguments)}
+
+
+@dataclass(frozen=True, kw_only=True)
 class PathTo:
     """One way to the echo tool; over HTTP when it has a `port`, which its command listens on."""
 
@@ -40,6 +57,8 @@ class PathTo:
     tool: str = "echo"
     wrap: bool = False
     """Whether the call is made through a `tool_execute`."""
+    meta: MetaTools | None = None
+    """Through what else it is made, where the tool is not even listed."""
     needs: tuple[list[str], ...] = ()
     """What must run beside it: servers over HTTP."""
     env: Mapping[str, str] = field(default_factory=dict)
@@ -56,6 +75,9 @@ class Way:
 
     async def prepare(self) -> None:
         """Find what the tool is called there."""
+        if self.path.meta is not None:
+            self._tool = await self._searched(self.path.meta)
+            return
         listed = await self._client.list_tools()
         names = [tool.name for tool in listed.tools]
         if self.path.wrap:
@@ -68,9 +90,16 @@ class Way:
         name, arguments = self._tool, {"text": text, "count": 3}
         if self.path.wrap:
             name, arguments = "tool_execute", {"tool_id": self._tool, "args": arguments}
+        elif self.path.meta is not None:
+            name, arguments = self.path.meta.call(self._tool, arguments)
         result = await self._client.call_tool(name, arguments)
         if text not in str(result.content[0]):
             raise RuntimeError(f"{self.path.name} answered something else: {result}")
+
+    async def _searched(self, meta: MetaTools) -> str:
+        result = await self._client.call_tool(meta.search, {"query": "echo"})
+        said = "".join(getattr(each, "text", "") for each in result.content)
+        return next(str(each) for each in meta.found.findall(said) if "echo" in each)
 
 
 @asynccontextmanager
@@ -128,7 +157,7 @@ def stdio_paths(folder: Path, *, install: bool) -> list[PathTo]:
         PathTo(name="transparent", command=[*OURS, "--mode", "transparent", "--config", file], env=state),
         PathTo(name="tool_execute", command=[*OURS, "--mode", "proxy", "--config", file], wrap=True, env=state),
     ]
-    for name, bin_folder in _peers(("fastmcp", "contextweaver"), install=install):
+    for name, bin_folder in installed_peers(("fastmcp", "contextweaver"), install=install):
         if name == "fastmcp":
             command = [str(bin_folder / "python"), "-c", _FASTMCP, Path(file).read_text(), '{"show_banner": false}']
             paths.append(PathTo(name=PEERS[name].replace("==", " "), command=command))
@@ -154,7 +183,7 @@ def http_paths(folder: Path, *, install: bool) -> list[PathTo]:
         port = free_port()
         command = [*OURS, "--mode", "transparent", "--config", file, "--http", f"127.0.0.1:{port}"]
         paths.append(PathTo(name=name, command=command, port=port, needs=needs, env=state))
-    for name, bin_folder in _peers(("fastmcp", "mcp-proxy"), install=install):
+    for name, bin_folder in installed_peers(("fastmcp", "mcp-proxy"), install=install):
         port = free_port()
         if name == "fastmcp":
             how = json.dumps({"show_banner": False, "transport": "http", "port": port, "log_level": "error"})
@@ -165,7 +194,8 @@ def http_paths(folder: Path, *, install: bool) -> list[PathTo]:
     return paths
 
 
-def _peers(names: tuple[str, ...], *, install: bool) -> list[tuple[str, Path]]:
+def installed_peers(names: tuple[str, ...], *, install: bool) -> list[tuple[str, Path]]:
+    """The peers that are there, or can be installed, with the folder of their programs; the others are told of."""
     found = []
     for name in names:
         try:

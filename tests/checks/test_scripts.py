@@ -75,6 +75,7 @@ def test_ci_passes_when_every_step_does_and_ends_with_the_summary_of_pytest(chec
         ("lint-imports", "import contracts"),
         ("checks.declared_dependencies", "declared dependencies"),
         ("checks.requirement_table --check", "requirements"),
+        ("checks.real_servers", "real parts"),
         ("pytest", "tests"),
         ("checks.coverage_baseline", "coverage"),
     ],

@@ -67,6 +67,14 @@ def test_settings_stand_in_the_same_file(tmp_path):
     assert config.servers["b"].settings == ServerSettings()
 
 
+def test_a_server_is_granted_nothing_but_what_is_written(tmp_path):
+    config = load(tmp_path, {"mode": "transparent", "servers": {"a": {"grants": ["elicitation", "logging"]}}})
+
+    assert config.settings.mode == "transparent"
+    assert config.servers["a"].settings.grants == ("elicitation", "logging")
+    assert config.servers["b"].settings.grants == ()
+
+
 def test_settings_stand_in_a_file_beside_it_in_either_spelling(tmp_path):
     config = load(tmp_path, toml='call_timeout = 20\nmode = "proxy"\n[servers.a]\nstartTimeout = 3\n')
 
@@ -113,7 +121,8 @@ def test_a_setting_that_both_files_have_differently_is_refused(tmp_path):
     ("settings", "place", "said"),
     [
         ({"mood": "proxy"}, "/mood", "there is no such setting"),
-        ({"mode": "both"}, "/mode", "'gateway' or 'proxy'"),
+        ({"mode": "both"}, "/mode", "'gateway', 'proxy' or 'transparent'"),
+        ({"servers": {"a": {"grants": ["all"]}}}, "/servers/a/grants/0", "'elicitation', 'sampling', 'roots' or"),
         ({"callTimeout": "5"}, "/callTimeout", "a valid number"),
         ({"callTimeout": 0}, "/callTimeout", "greater than 0"),
         ({"http": {"port": 70000}}, "/http/port", "less than or equal to 65535"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 from typing import Any
 
@@ -102,3 +103,23 @@ async def test_a_server_of_the_handshake_era_that_tells_of_a_change_is_read_agai
         after = await told.get()
 
     assert (before, after) == (1, 1)
+
+
+@pytest.mark.fault("F2")
+async def test_many_callers_of_a_server_that_was_restarted_leave_no_connection_open() -> None:
+    port = free_port()
+    async with asyncio.timeout(30), behind(f"http://127.0.0.1:{port}/mcp", Era.HANDSHAKE) as upstream:
+        async with serving_sdk(SdkServer().server, port=port):
+            await asyncio.gather(*(echo(upstream, f"n{number}") for number in range(16)))
+        async with serving_sdk(SdkServer().server, port=port):
+            outcomes = await asyncio.gather(
+                *(echo(upstream, f"m{number}") for number in range(16)), return_exceptions=True
+            )
+            after = await echo(upstream, "n2")
+    # A connection that nobody closed is a warning, which is an error here.
+    gc.collect()
+
+    assert after == "n2"
+    assert all(
+        outcome == f"m{number}" or isinstance(outcome, UpstreamUnavailable) for number, outcome in enumerate(outcomes)
+    )

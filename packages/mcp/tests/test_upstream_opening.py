@@ -57,6 +57,21 @@ async def test_what_a_server_inherits_holds_no_secret(tmp_path: Path) -> None:
     assert "t0p-s3cret-value" not in told
 
 
+@pytest.mark.req("GW-6.1")
+async def test_the_file_may_set_variables_that_change_which_code_its_server_loads(tmp_path: Path) -> None:
+    show = "import os, sys; sys.stderr.write(os.environ['PYTHONPATH'] + os.environ['NODE_OPTIONS'])"
+    env = {"PYTHONPATH": "/of-the-file", "NODE_OPTIONS": "--of-the-file-too"}
+    file = _config(tmp_path, {"command": sys.executable, "args": ["-S", "-c", show], "env": env})
+    upstream = upstream_of(load_config(file).servers["Test Server"])
+
+    async with upstream:
+        with pytest.raises(Exception, match="ended") as raised:
+            await upstream.start(timeout=10)
+
+    assert raised.value.details["status"] == 0  # type: ignore[attr-defined]  # an UpstreamUnavailable
+    assert "KeyError" not in str(raised.value.details)  # type: ignore[attr-defined]  # as above
+
+
 @pytest.mark.enable_socket
 @pytest.mark.req("GW-6.1", "GW-6.2")
 async def test_a_url_of_the_file_is_reached_on_this_machine_because_it_says_so(tmp_path: Path) -> None:
@@ -67,3 +82,23 @@ async def test_a_url_of_the_file_is_reached_on_this_machine_because_it_says_so(t
             names = [tool["name"] for tool in (await upstream.tools()).items]
 
     assert "echo" in names
+
+
+@pytest.mark.req("GW-6.1")
+async def test_a_server_runs_where_its_user_is_unless_the_file_says_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(tmp_path)
+    show = ["-I", "-c", "import os, sys; sys.stderr.write('in ' + os.path.basename(os.getcwd()))"]
+    told = []
+
+    for more in ({}, {"cwd": str(elsewhere)}):
+        file = _config(tmp_path, {"command": sys.executable, "args": show, **more})
+        async with upstream_of(load_config(file).servers["Test Server"]) as upstream:
+            with pytest.raises(Exception, match="ended") as raised:
+                await upstream.start(timeout=10)
+        told.append(raised.value.details["stderr"])  # type: ignore[attr-defined]  # an UpstreamUnavailable
+
+    assert told == [f"in {tmp_path.name}", "in elsewhere"]

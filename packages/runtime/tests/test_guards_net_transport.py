@@ -157,3 +157,24 @@ async def test_fetches_that_are_cancelled_anywhere_leave_no_connection_behind():
                 await task
 
         assert (await client.fetch("GET", good.url())).body == b"good"
+
+
+async def test_a_request_that_is_cancelled_while_dead_connections_are_closed_leaves_none_open():
+    closed = []
+    closing_begun = asyncio.Event()
+
+    class Connection:
+        async def aclose(self):
+            closing_begun.set()
+            await asyncio.sleep(0)
+            closed.append(self)
+
+    dead = [Connection() for _ in range(3)]
+    transport = guarded_transport(LOCAL)
+    housekeeping = asyncio.create_task(transport._pool._close_connections(dead))
+    await closing_begun.wait()
+    housekeeping.cancel()
+    await asyncio.wait([housekeeping])
+
+    assert housekeeping.cancelled()
+    assert closed == dead

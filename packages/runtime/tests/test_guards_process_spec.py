@@ -103,6 +103,18 @@ def test_loader_variables_are_refused_even_when_declared(name: str) -> None:
     assert "secret-value" not in str(caught.value.to_dict())
 
 
+def test_whoever_chose_the_program_may_declare_loader_variables() -> None:
+    spec = ProcessSpec(argv=("echo",), env={"PYTHONPATH": "/srv/lib"}, trusted_env=True)
+
+    assert environment(spec, private="/p", mark="a1")["PYTHONPATH"] == "/srv/lib"
+
+
+@pytest.mark.parametrize("env", [{"A=B": "x"}, {TREE_VARIABLE: "x"}, {"A": "nul\0"}])
+def test_what_can_never_be_a_variable_is_refused_of_everybody(env: dict[str, str]) -> None:
+    with pytest.raises(ProcessNotStarted):
+        ProcessSpec(argv=("echo",), env=env, trusted_env=True)
+
+
 @pytest.mark.parametrize("env", [{"A=B": "x"}, {"": "x"}, {"1A": "x"}, {TREE_VARIABLE: "x"}, {"A": "nul\0"}])
 def test_a_variable_that_cannot_be_declared_is_refused(env: dict[str, str]) -> None:
     with pytest.raises(ProcessNotStarted):

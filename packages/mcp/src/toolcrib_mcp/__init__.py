@@ -1,4 +1,4 @@
-"""One catalogue in front of any number of MCP servers: configuration, connections, catalogue.
+"""One catalogue in front of any number of MCP servers: connections, catalogue, proxy, serving.
 
 A name is loaded when it is first used, so that importing the package costs next to nothing.
 """
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
         AuthRequired,
         ConfigError,
         GatewayError,
+        ListingIncomplete,
+        NotGranted,
         ResultTooLarge,
         UpstreamBusy,
         UpstreamError,
@@ -41,7 +43,17 @@ if TYPE_CHECKING:
         UpstreamTimeout,
         UpstreamUnavailable,
     )
+    from toolcrib_mcp.front import Caller, Channel, Feed, Notice, Request, ServerFace, Service
+    from toolcrib_mcp.front.http import HttpFrontSettings, http_app, serve_http
+    from toolcrib_mcp.front.in_process import connect_service
+    from toolcrib_mcp.front.stdio import serve_stdio
+    from toolcrib_mcp.hub import Hub, HubLimits, HubServer, HubStatus, ServerStatus
+    from toolcrib_mcp.outward import outward, outward_code
+    from toolcrib_mcp.proxy import ProxyRuntime, ProxyService
+    from toolcrib_mcp.relay import Relay, TransparentService, rpc_error
     from toolcrib_mcp.rpc import Connection, Wire, open_stdio_wire
+    from toolcrib_mcp.serving import serve
+    from toolcrib_mcp.toolboxes import ToolboxService, import_tools
     from toolcrib_mcp.upstreams import Upstream, UpstreamHealth, UpstreamSettings, UpstreamState, close_all, start_all
     from toolcrib_mcp.upstreams.http_wire import open_http_wire
     from toolcrib_mcp.upstreams.in_process_wire import open_in_process_wire
@@ -56,10 +68,20 @@ _NAMES = {
         "load_config"
     ),
     "errors": (
-        "AuthFailed AuthRequired ConfigError GatewayError ResultTooLarge UpstreamBusy UpstreamError "
-        "UpstreamFailed UpstreamMalformed UpstreamTimeout UpstreamUnavailable"
+        "AuthFailed AuthRequired ConfigError GatewayError ListingIncomplete NotGranted ResultTooLarge UpstreamBusy "
+        "UpstreamError UpstreamFailed UpstreamMalformed UpstreamTimeout UpstreamUnavailable"
     ),
+    "front": "Caller Channel Feed Notice Request ServerFace Service",
+    "front.http": "HttpFrontSettings http_app serve_http",
+    "front.in_process": "connect_service",
+    "front.stdio": "serve_stdio",
+    "hub": "Hub HubLimits HubServer HubStatus ServerStatus",
+    "outward": "outward outward_code",
+    "proxy": "ProxyRuntime ProxyService",
+    "relay": "Relay TransparentService rpc_error",
     "rpc": "Connection Wire open_stdio_wire",
+    "serving": "serve",
+    "toolboxes": "ToolboxService import_tools",
     "upstreams": "Upstream UpstreamHealth UpstreamSettings UpstreamState close_all start_all",
     "upstreams.http_wire": "open_http_wire",
     "upstreams.in_process_wire": "open_in_process_wire",
@@ -71,21 +93,41 @@ _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()
 __all__ = [
     "AuthFailed",
     "AuthRequired",
+    "Caller",
     "Catalog",
     "CatalogChange",
     "CatalogReport",
     "CatalogSnapshot",
+    "Channel",
     "ConfigError",
     "Connection",
+    "Feed",
     "GatewayConfig",
     "GatewayError",
     "GatewaySettings",
+    "HttpFrontSettings",
+    "Hub",
+    "HubLimits",
+    "HubServer",
+    "HubStatus",
     "HydrationResult",
+    "ListingIncomplete",
+    "NotGranted",
+    "Notice",
+    "ProxyRuntime",
+    "ProxyService",
+    "Relay",
+    "Request",
     "ResultTooLarge",
     "ServerConfig",
+    "ServerFace",
     "ServerSettings",
+    "ServerStatus",
+    "Service",
     "ToolFinding",
     "ToolIdParts",
+    "ToolboxService",
+    "TransparentService",
     "Upstream",
     "UpstreamBusy",
     "UpstreamError",
@@ -99,12 +141,21 @@ __all__ = [
     "UpstreamUnavailable",
     "Wire",
     "close_all",
+    "connect_service",
     "find_client_configs",
+    "http_app",
     "import_client_configs",
+    "import_tools",
     "load_config",
     "open_http_wire",
     "open_in_process_wire",
     "open_stdio_wire",
+    "outward",
+    "outward_code",
+    "rpc_error",
+    "serve",
+    "serve_http",
+    "serve_stdio",
     "start_all",
     "upstream_of",
 ]

@@ -1,9 +1,9 @@
 """What can go wrong between an agent, the gateway and an upstream server, as data.
 
 ToolError (of core)
-  GatewayError        ConfigError
+  GatewayError        ConfigError, ViewFailed
     UpstreamError     UpstreamFailed, UpstreamTimeout, UpstreamUnavailable, UpstreamMalformed, ResultTooLarge,
-                      ListingIncomplete
+                      ListingIncomplete, NotGranted
       UpstreamUnavailable  AuthRequired, AuthFailed, UpstreamBusy
 
 Every error of the gateway has an `outward` code, which is what a client of the gateway reads.
@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from toolcrib_core import JsonValue, ToolError, ToolErrorCategory
+from toolcrib_runtime.errors import CallError
 
 if TYPE_CHECKING:
     from toolcrib_mcp.upstreams.listing import Listing
@@ -36,8 +37,19 @@ class ConfigError(GatewayError):
     outward = "CONFIG_INVALID"
 
 
-class UpstreamError(GatewayError):
-    """An upstream server did not do what was asked."""
+class ViewFailed(GatewayError):
+    """A part of an artifact was asked for in a way that cannot be answered; the hint has a way that can."""
+
+    default_code = "toolbox.view-failed"
+    default_category = ToolErrorCategory.VALIDATION
+    outward = "VIEW_FAILED"
+
+
+class UpstreamError(GatewayError, CallError):
+    """An upstream server did not do what was asked.
+
+    As a `CallError` it is judged by the runtime when a tool raises it: a lost answer may leave the outcome open.
+    """
 
     default_code = "toolbox.upstream-error"
 
@@ -110,6 +122,14 @@ class UpstreamBusy(UpstreamUnavailable):
     default_code = "toolbox.upstream-busy"
     default_category = ToolErrorCategory.TRANSIENT
     outward = "RATE_LIMITED"
+
+
+class NotGranted(UpstreamError):
+    """A server asked a client for something that was not granted to it, or that the client does not offer."""
+
+    default_code = "toolbox.not-granted"
+    default_category = ToolErrorCategory.PERMISSION
+    outward = "POLICY_DENIED"
 
 
 class ListingIncomplete(UpstreamError):

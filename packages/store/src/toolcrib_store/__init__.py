@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolcrib_store.artifacts import ArtifactInfo, ArtifactLimits, Artifacts, Owner
+from toolcrib_store.artifacts import ArtifactInfo, Artifacts
 from toolcrib_store.engine import Store, open_store
 from toolcrib_store.errors import (
     ArtifactNotFound,
@@ -13,12 +13,14 @@ from toolcrib_store.errors import (
     StoreTooNew,
     StoreUnavailable,
 )
+from toolcrib_store.putting import ArtifactLimits, NewArtifact, Owner
 
 __all__ = [
     "ArtifactInfo",
     "ArtifactLimits",
     "ArtifactNotFound",
     "Artifacts",
+    "NewArtifact",
     "Owner",
     "QuotaExceeded",
     "Store",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from sqlalchemy import Connection, delete, exists, insert, select
 
@@ -12,19 +13,18 @@ from toolcrib_store.tables import ARTIFACTS, BLOBS, CHUNKS
 
 CHUNK_BYTES: Final = 256 * 1024
 
+_GROUP_BYTES = 4 * 1024 * 1024
+_GROUP_MEMBERS = 500
 
-def add_blob(connection: Connection, digest: bytes, content: bytes, *, now: float) -> None:
-    """Store content under its digest, unless it is there."""
-    if connection.scalar(select(exists().where(BLOBS.c.digest == digest))):
-        return
-    connection.execute(insert(BLOBS).values(digest=digest, size=len(content), created_at=now))
-    pieces = [content[start : start + CHUNK_BYTES] for start in range(0, len(content), CHUNK_BYTES)]
-    rows = [
-        {"digest": digest, "number": number, "content": piece, "sha256": hashlib.sha256(piece).digest()}
-        for number, piece in enumerate(pieces)
-    ]
-    if rows:
-        connection.execute(insert(CHUNKS), rows)
+
+def add_blobs(connection: Connection, contents: Mapping[bytes, bytes], *, now: float) -> None:
+    """Store contents under their digests; none of them is there yet."""
+    for group in _groups(contents):
+        blobs = [{"digest": digest, "size": len(content), "created_at": now} for digest, content in group]
+        connection.execute(insert(BLOBS), blobs)
+        chunks = [piece for digest, content in group for piece in _pieces(digest, content)]
+        if chunks:
+            connection.execute(insert(CHUNKS), chunks)
 
 
 def read_blob(connection: Connection, digest: bytes, start: int, stop: int, *, name: str) -> bytes:
@@ -54,6 +54,24 @@ def read_blob(connection: Connection, digest: bytes, start: int, stop: int, *, n
 def drop_unused(connection: Connection) -> None:
     """Delete the content that no artifact has any more."""
     connection.execute(delete(BLOBS).where(~exists().where(ARTIFACTS.c.digest == BLOBS.c.digest)))
+
+
+def _groups(contents: Mapping[bytes, bytes]) -> Iterator[list[tuple[bytes, bytes]]]:
+    """The contents in groups that are small enough to be copied for one statement."""
+    group: list[tuple[bytes, bytes]] = []
+    for each in contents.items():
+        group.append(each)
+        if sum(len(content) for _, content in group) >= _GROUP_BYTES or len(group) >= _GROUP_MEMBERS:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _pieces(digest: bytes, content: bytes) -> Iterator[dict[str, Any]]:
+    for number, start in enumerate(range(0, len(content), CHUNK_BYTES)):
+        piece = content[start : start + CHUNK_BYTES]
+        yield {"digest": digest, "number": number, "content": piece, "sha256": hashlib.sha256(piece).digest()}
 
 
 def _is_whole(content: object, sha256: bytes) -> bool:

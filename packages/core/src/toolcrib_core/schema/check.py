@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from itertools import islice
 from typing import Any, Final
@@ -161,6 +161,19 @@ def is_matchable(pattern: str) -> bool:
     except jsonschema_rs.ValidationError:
         return False
     return True
+
+
+def linear_matcher(pattern: str, *, size_limit: int) -> Callable[[str], bool] | None:
+    """What tells whether some part of a text matches, in time linear in the text; None for a pattern it cannot match.
+
+    `size_limit` bounds the compiled pattern in bytes, and with it the time for each character.
+    """
+    options = jsonschema_rs.RegexOptions(size_limit=size_limit, dfa_size_limit=size_limit * 4)
+    try:
+        validator = jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=options, offline=True)
+    except jsonschema_rs.ValidationError:
+        return None
+    return validator.is_valid
 
 
 def _at(node: SchemaNode, keyword: str, message: str) -> Violation:

@@ -9,6 +9,7 @@ from toolcrib_mcp.config.importing import ImportedConfig, ImportNote, import_cli
 from toolcrib_mcp.config.loading import load_config
 from toolcrib_mcp.config.model import GatewayConfig, ServerConfig
 from toolcrib_mcp.config.settings import (
+    ArtifactSettings,
     GatewayLimits,
     GatewaySettings,
     HttpFront,
@@ -20,6 +21,7 @@ from toolcrib_mcp.config.templates import ConfigText, reveal
 from toolcrib_mcp.config.transports import HttpTransport, StdioTransport
 
 __all__ = [
+    "ArtifactSettings",
     "ConfigText",
     "Finding",
     "FoundConfig",

@@ -22,6 +22,9 @@ Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
 Glob: TypeAlias = Annotated[str, Field(min_length=1, max_length=256)]
 """A pattern over the tools' own names: `*`, `?` and `[…]`."""
 
+Grant: TypeAlias = Literal["elicitation", "sampling", "roots", "logging"]
+"""What a server may have of a client: an answer of its user, a model's, its roots; and its ear for log messages."""
+
 
 def _host(text: str) -> str:
     if is_host_name(text.lower()) or _is_address(text):
@@ -87,6 +90,8 @@ class ServerSettings(SettingsModel):
     restart: RestartPolicy = RestartPolicy()
     network: NetGrant | None = None
     """What the gateway may reach for this server; without one, what its URL names (see `network_for`)."""
+    grants: tuple[Grant, ...] = ()
+    """What the server may ask of the client behind the gateway, or tell it; everything else is refused."""
 
     def admits(self, tool: str) -> bool:
         """Whether a tool, by the name the server gives it, is served."""
@@ -111,16 +116,41 @@ class GatewayLimits(SettingsModel):
     max_tools: Annotated[int, Field(ge=1, le=100_000)] = 10_000
     """Of one server."""
     max_concurrent_calls: Annotated[int, Field(ge=1, le=10_000)] = 64
+    """Of one server, unless it has a number of its own: one that hangs takes no room from the others."""
+
+
+class ArtifactSettings(SettingsModel):
+    """How long results that are too large to send are kept, and how much room they take."""
+
+    ttl: Annotated[float, Field(ge=60, le=30 * 86_400)] = 86_400
+    """In seconds."""
+    max_bytes: Annotated[int, Field(ge=MEGABYTE, le=256 * MEGABYTE)] = 64 * MEGABYTE
+    """Of one."""
+    max_owner_bytes: Annotated[int, Field(ge=MEGABYTE)] = 256 * MEGABYTE
+    """Of all that belong to one client's user."""
+    max_owner_count: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
+    max_total_bytes: Annotated[int, Field(ge=MEGABYTE)] = 4096 * MEGABYTE
 
 
 class GatewaySettings(SettingsModel):
     """How the gateway itself behaves, and how it treats its servers."""
 
-    mode: Literal["gateway", "proxy"] = "gateway"
+    mode: Literal["gateway", "proxy", "transparent"] = "gateway"
     http: HttpFront | None = None
     """Without one the gateway speaks only stdio."""
     call_timeout: Seconds = 60
     limits: GatewayLimits = GatewayLimits()
+    cache_stable: bool = False
+    """Whether a client gets the tools it has seen before first and unchanged, for the sake of its prompt cache."""
+    browse_limit: Annotated[int, Field(ge=5, le=50)] = 8
+    """How many tools a search shows when the client names no number."""
+    whole_tokens: Annotated[int, Field(ge=200, le=100_000)] = 1_000
+    """A result of up to so many tokens comes back as it is."""
+    summary_tokens: Annotated[int, Field(ge=350, le=4_000)] = 400
+    """What stands in place of a larger one has at most so many."""
+    view_tokens: Annotated[int, Field(ge=200, le=8_000)] = 1_500
+    """How many tokens one answer of `tool_view` may have."""
+    artifacts: ArtifactSettings = ArtifactSettings()
     servers: Annotated[Mapping[str, ServerSettings], AfterValidator(FrozenDict)] = FrozenDict()
 
 

@@ -94,6 +94,12 @@ def outline_of(line: bytes) -> Outline:
     return outline(line[:HEAD_BYTES], line[-TAIL_BYTES:])
 
 
+def request_id_in(head: bytes, tail: bytes) -> object | None:
+    """The id of a request that cannot be read, by the beginning and the end of its line."""
+    members = _leading_members(head)
+    return members["id"] if "id" in members else _last_id(tail)
+
+
 def _encode_slowly(message: Mapping[str, Any]) -> bytes:
     try:
         return json.dumps(message, default=_plain, separators=(",", ":"), allow_nan=False).encode() + b"\n"

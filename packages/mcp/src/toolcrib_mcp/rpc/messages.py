@@ -52,8 +52,8 @@ def result_message(request_id: str | int, result: Mapping[str, Any]) -> dict[str
     return {"jsonrpc": _VERSION, "id": request_id, "result": result}
 
 
-def error_message(request_id: str | int, error: RpcError) -> dict[str, Any]:
-    """Our refusal of a request of the server."""
+def error_message(request_id: str | int | None, error: RpcError) -> dict[str, Any]:
+    """Our refusal of a request of the server; without an id where none could be made out."""
     body: dict[str, Any] = {"code": error.code, "message": error.message}
     if error.data is not None:
         body["data"] = error.data

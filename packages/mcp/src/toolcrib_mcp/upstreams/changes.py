@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from toolcrib_mcp.errors import UpstreamError, UpstreamFailed
 from toolcrib_mcp.upstreams.eras import Agreement, Era
@@ -22,7 +22,9 @@ CHANGED: Final[Mapping[str, ListKind]] = {
 ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 """What a modern server says when it has begun to tell of changes."""
 
-_LISTEN = "subscriptions/listen"
+LISTEN: Final = "subscriptions/listen"
+"""The request whose answer comes when the server no longer tells."""
+
 _FIRST_PAUSE = 1.0
 _MAX_PAUSE = 60.0
 
@@ -68,7 +70,7 @@ async def listen(session: Session, *, clock: Clock) -> None:
     while wanted:
         try:
             # The answer comes when the stream ends.
-            await session.request(_LISTEN, {"notifications": wanted}, timeout=None)
+            await session.request(LISTEN, {"notifications": wanted}, timeout=None)
         except UpstreamFailed:
             return
         except UpstreamError:
@@ -83,6 +85,12 @@ def told_on_request(agreement: Agreement) -> list[ListKind]:
     if agreement.era is not Era.MODERN:
         return []
     return [kind for kind in CHANGED.values() if _tells(agreement.capabilities.get(kind.capability))]
+
+
+def honoured_by(acknowledgement: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a server says that it will tell of."""
+    honoured = acknowledgement.get("notifications")
+    return honoured if isinstance(honoured, Mapping) else {}
 
 
 def _tells(capability: object) -> bool:

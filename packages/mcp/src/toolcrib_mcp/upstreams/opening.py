@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
 
-from toolcrib_mcp.config import GatewaySettings, ServerConfig, network_for, reveal
+from toolcrib_mcp.config import GatewaySettings, ServerConfig, ServerSettings, network_for, reveal
 from toolcrib_mcp.config.transports import HttpTransport, StdioTransport
 from toolcrib_mcp.rpc import Wire, open_stdio_wire
+from toolcrib_mcp.upstreams.eras import ClientFace
 from toolcrib_mcp.upstreams.http_wire import open_http_wire
 from toolcrib_mcp.upstreams.links import Connect
 from toolcrib_mcp.upstreams.settings import RestartRules, UpstreamSettings
 from toolcrib_mcp.upstreams.supervisor import Upstream, UpstreamHooks
+from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
 from toolcrib_runtime.guards.process import LONG_LIVED, ProcessSpec
 from toolcrib_runtime.guards.secrets import Scrubber, Secret
 
 INHERITED: Final = ("PATH", "HOME", "LANG", "LC_ALL", "LOGNAME", "SHELL", "TERM", "USER", "TMPDIR")
 """What a server that is started gets of our environment: to find its programs and its files, and no secret."""
+
+KnownTools = Callable[[], Iterable[Mapping[str, Any]]]
+"""The tools that a server is known to have when it is reached, as it listed them."""
 
 
 def upstream_of(
@@ -25,67 +31,45 @@ def upstream_of(
     *,
     gateway: GatewaySettings | None = None,
     hooks: UpstreamHooks | None = None,
+    face: ClientFace | None = None,
+    settings: UpstreamSettings | None = None,
+    known_tools: KnownTools = tuple,
     environ: Mapping[str, str] = os.environ,
+    clock: Clock = SYSTEM_CLOCK,
 ) -> Upstream:
     """A server as its configuration describes it; nothing is started yet.
+
+    `settings` take the place of those that the configuration makes (`settings_of`). `known_tools` is asked whenever
+    the server is reached over HTTP: a modern one wants some arguments of some tools in headers, too.
 
     Raises:
         ConfigError: A variable has no value.
     """
-    settings = gateway or GatewaySettings()
+    gateway = gateway or GatewaySettings()
     transport = server.transport()
     scrubber = Scrubber([text for _, text in transport.texts() if isinstance(text, Secret)])
-    max_message = settings.limits.max_message_bytes
+    max_message = gateway.limits.max_message_bytes
     if isinstance(transport, StdioTransport):
         plain = transport.map(lambda _, text: reveal(text))
         connect = _by_process(plain, environ, max_line=max_message, scrubber=scrubber)
         address = f"stdio:{scrubber.scrub_line(plain.command, max_length=200)}"
     else:
-        connect = _over_http(transport, server, max_message=max_message, scrubber=scrubber)
+        connect = _over_http(transport, server, max_message=max_message, scrubber=scrubber, known_tools=known_tools)
         address = scrubber.scrub_line(reveal(transport.url).partition("?")[0], max_length=200)
     return Upstream(
         server.name,
         connect,
-        settings=_settings_of(server, settings),
+        settings=settings or settings_of(server.settings, gateway),
+        face=face or ClientFace(),
         hooks=hooks,
         address=address,
+        clock=clock,
         scrubber=scrubber,
     )
 
 
-def _by_process(
-    transport: StdioTransport[str], environ: Mapping[str, str], *, max_line: int, scrubber: Scrubber
-) -> Connect:
-    inherited = {name: environ[name] for name in INHERITED if name in environ}
-
-    async def connect() -> Wire:
-        spec = ProcessSpec(
-            argv=(transport.command, *transport.args),
-            cwd=transport.cwd,
-            env=inherited | dict(transport.env),
-            limits=LONG_LIVED,
-        )
-        return await open_stdio_wire(spec, max_line=max_line, scrubber=scrubber)
-
-    return connect
-
-
-def _over_http(
-    transport: HttpTransport[str | Secret], server: ServerConfig, *, max_message: int, scrubber: Scrubber
-) -> Connect:
-    url = reveal(transport.url)
-    # An empty value is no secret, and no header.
-    headers = {name: text for name, text in transport.headers.items() if isinstance(text, Secret)}
-    grant = network_for(url, server.settings.network)
-
-    async def connect() -> Wire:
-        return await open_http_wire(url, headers=headers, grant=grant, max_message=max_message, scrubber=scrubber)
-
-    return connect
-
-
-def _settings_of(server: ServerConfig, gateway: GatewaySettings) -> UpstreamSettings:
-    own = server.settings
+def settings_of(own: ServerSettings, gateway: GatewaySettings) -> UpstreamSettings:
+    """How a server with these settings is kept."""
     return UpstreamSettings(
         start_timeout=own.start_timeout,
         call_timeout=gateway.call_timeout if own.timeout is None else own.timeout,
@@ -97,3 +81,44 @@ def _settings_of(server: ServerConfig, gateway: GatewaySettings) -> UpstreamSett
             rest=own.restart.rest,
         ),
     )
+
+
+def _by_process(
+    transport: StdioTransport[str], environ: Mapping[str, str], *, max_line: int, scrubber: Scrubber
+) -> Connect:
+    inherited = {name: environ[name] for name in INHERITED if name in environ}
+
+    async def connect() -> Wire:
+        spec = ProcessSpec(
+            argv=(transport.command, *transport.args),
+            # As every MCP client does it: relative paths in the arguments are the user's own.
+            cwd=transport.cwd or str(Path.cwd()),
+            env=inherited | dict(transport.env),
+            limits=LONG_LIVED,
+            # Servers need `PYTHONPATH` and the like, and who wrote the file chose the program already.
+            trusted_env=True,
+        )
+        return await open_stdio_wire(spec, max_line=max_line, scrubber=scrubber)
+
+    return connect
+
+
+def _over_http(
+    transport: HttpTransport[str | Secret],
+    server: ServerConfig,
+    *,
+    max_message: int,
+    scrubber: Scrubber,
+    known_tools: KnownTools,
+) -> Connect:
+    url = reveal(transport.url)
+    # An empty value is no secret, and no header.
+    headers = {name: text for name, text in transport.headers.items() if isinstance(text, Secret)}
+    grant = network_for(url, server.settings.network)
+
+    async def connect() -> Wire:
+        return await open_http_wire(
+            url, headers=headers, grant=grant, tools=known_tools(), max_message=max_message, scrubber=scrubber
+        )
+
+    return connect

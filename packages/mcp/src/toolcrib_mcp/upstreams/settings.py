@@ -64,6 +64,8 @@ class UpstreamSettings:
     """Seconds after which it is read although the news go on."""
     drain: float = 5.0
     """Seconds that calls under way have to end when the server is to be closed."""
+    watch: bool = True
+    """Whether its tools are read, and read again when they have changed; else it is only there to be asked."""
     caps: ListingCaps = field(default_factory=ListingCaps)
     restarts: RestartRules = field(default_factory=RestartRules)
 

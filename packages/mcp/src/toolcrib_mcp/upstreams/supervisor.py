@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +21,7 @@ from toolcrib_mcp.upstreams.links import SESSION_LOST, Connect, Dialling, Link
 from toolcrib_mcp.upstreams.listing import Listing, ListKind, list_all
 from toolcrib_mcp.upstreams.relaying import only_granted
 from toolcrib_mcp.upstreams.reporting import health_of, noise_of
+from toolcrib_mcp.upstreams.session import Session
 from toolcrib_mcp.upstreams.settings import UpstreamSettings
 from toolcrib_mcp.upstreams.states import UpstreamHealth, UpstreamState
 from toolcrib_mcp.upstreams.tool_watch import OnChanged, OnTools, ToolWatch
@@ -31,6 +34,7 @@ _MAX_TRIES: Final = 3
 _DEFAULTS: Final = UpstreamSettings()
 _FACE: Final = ClientFace()
 _T = TypeVar("_T")
+_logger = logging.getLogger("toolcrib.mcp")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +46,8 @@ class UpstreamHooks:
 
     on_tools: OnTools | None = None
     on_changed: OnChanged | None = None
+    attend: Callable[[Session], Awaitable[None]] | None = None
+    """Works beside every session of the server, and is cancelled with it."""
     on_notification: OnNotification | None = None
     on_request: OnRequest | None = None
 
@@ -119,7 +125,18 @@ class Upstream:
         with self._used():
             deadline = self._deadline(timeout, self._settings.start_timeout)
             link = await self._host.link_by(deadline)
-            await self._watch.tools_by(deadline)
+            if self._settings.watch:
+                await self._watch.tools_by(deadline)
+            return link.session.agreement
+
+    async def agreed(self, *, timeout: float | None = None) -> Agreement:  # noqa: ASYNC109  # by the clock it was given
+        """What the server tells about itself; it is started if need be, and its tools are not waited for.
+
+        Raises:
+            UpstreamUnavailable: It could not be started, is not ready in time, or rests after too many failures.
+        """
+        with self._used():
+            link = await self._host.link_by(self._deadline(timeout, self._settings.start_timeout))
             return link.session.agreement
 
     async def tools(self, *, timeout: float | None = None) -> Listing:  # noqa: ASYNC109  # by the clock it was given
@@ -273,10 +290,21 @@ class Upstream:
     async def _attend(self, link: Link) -> None:
         self._usage.rest()
         try:
-            await self._watch.run(link.session)
+            async with asyncio.TaskGroup() as group:
+                if self._settings.watch:
+                    group.create_task(self._watch.run(link.session))
+                if self._hooks.attend is not None:
+                    group.create_task(self._attended(self._hooks.attend, link.session))
         finally:
             self._noise += noise_of(link)
 
+    async def _attended(self, attend: Callable[[Session], Awaitable[None]], session: Session) -> None:
+        try:
+            await attend(session)
+        except Exception:
+            # Somebody else's code: its fault must not end the session.
+            _logger.exception("what works beside a session of an upstream failed")
+
     async def _notified(self, method: str, params: dict[str, Any]) -> None:
-        if not self._watch.notice(method) and self._hooks.on_notification is not None:
+        if not self._watch.notice(method, params) and self._hooks.on_notification is not None:
             await self._hooks.on_notification(method, params)

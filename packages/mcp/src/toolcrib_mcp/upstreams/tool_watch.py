@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
 from toolcrib_mcp.errors import ListingIncomplete, UpstreamError
-from toolcrib_mcp.upstreams.changes import ACKNOWLEDGED, CHANGED, Burst, listen, told_on_request
+from toolcrib_mcp.upstreams.changes import ACKNOWLEDGED, CHANGED, Burst, honoured_by, listen, told_on_request
 from toolcrib_mcp.upstreams.failing import not_ready
 from toolcrib_mcp.upstreams.listing import Listing, ListKind, list_all
 from toolcrib_mcp.upstreams.session import Session
@@ -68,16 +68,20 @@ class ToolWatch:
         if self.known is None:
             self.known = Listing(kind=ListKind.TOOLS, items=tuple(tools), pages=0)
 
-    def notice(self, method: str) -> bool:
-        """Take a notification in, if it is about lists."""
-        kind = CHANGED.get(method)
-        if kind is not None:
-            self._burst.add(kind)
-        elif method == ACKNOWLEDGED:
+    def notice(self, method: str, params: Mapping[str, Any]) -> bool:
+        """Take a notification in, if it is about lists; whether it is about nothing else."""
+        if method in CHANGED:
+            self._burst.add(CHANGED[method])
+            return True
+        if method != ACKNOWLEDGED:
+            return False
+        honoured = honoured_by(params)
+        if "resourceSubscriptions" not in honoured:
             self._acknowledged.set()
             if self._is_read:
                 self._burst.add(*CHANGED.values())
-        return kind is not None or method == ACKNOWLEDGED
+        # One that honours nothing does not tell which request it answers.
+        return bool(honoured) and "resourceSubscriptions" not in honoured
 
     async def run(self, session: Session) -> None:
         """Read the tools now and after every change, until cancelled."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
@@ -62,7 +63,7 @@ def causes(error: BaseException | None) -> Iterator[BaseException]:
 class _GuardedTransport(httpx2.AsyncBaseTransport):
     def __init__(self, grant: NetGrant, resolver: Resolver) -> None:
         self._grant = grant
-        self._pool = httpcore2.AsyncConnectionPool(
+        self._pool = _Pool(
             ssl_context=_ssl_context(grant.ca_file) if grant.ca_file else _public_ssl_context(),
             max_connections=MAX_CONNECTIONS,
             keepalive_expiry=_KEEPALIVE_SECONDS,
@@ -84,6 +85,22 @@ class _GuardedTransport(httpx2.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._pool.aclose()
+
+
+class _Pool(httpcore2.AsyncConnectionPool):
+    """A pool that closes what it has given up, also when the request that found it is cancelled meanwhile.
+
+    httpcore2 2.10 guards this against cancel scopes only: `task.cancel()` would leave the rest of the list open.
+    """
+
+    async def _close_connections(self, closing: list[httpcore2.AsyncConnectionInterface]) -> None:
+        if closing:
+            work = asyncio.create_task(super()._close_connections(closing))
+            try:
+                await asyncio.shield(work)
+            except asyncio.CancelledError:
+                await asyncio.wait([work])
+                raise
 
 
 class _Body(httpx2.AsyncByteStream):

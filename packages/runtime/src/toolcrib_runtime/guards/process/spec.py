@@ -41,7 +41,8 @@ class ProcessSpec:
 
     `argv[0]` is an absolute path, or a name that is looked up in the child's `PATH`. Without a `cwd` the child runs in
     a private directory that goes away with it. `env` holds the declared variables; the child gets nothing else of
-    ours, unless `inherit_env` is set, which is for our own workers only.
+    ours, unless `inherit_env` is set, which is for our own workers only. Variables that change which code a program
+    loads are refused, unless `trusted_env` says that whoever declared them chose the program, too.
 
     Raises:
         ProcessNotStarted: An argument or a variable can never be passed on; the message names the place, not the value.
@@ -53,6 +54,7 @@ class ProcessSpec:
     limits: ProcessLimits | None = field(default_factory=ProcessLimits)
     sandbox: SandboxWishes = field(default_factory=SandboxWishes)
     inherit_env: bool = False
+    trusted_env: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "argv", tuple(self.argv))
@@ -62,6 +64,8 @@ class ProcessSpec:
         for place, argument in enumerate(self.argv):
             if not _passes(argument):
                 raise _refused(f"Element {place} of `argv` has a character that cannot be passed to a program.")
+        if not self.trusted_env:
+            _refuse_loaders(self.env)
         _check_variables(self.env)
 
     @property
@@ -156,7 +160,7 @@ def _is_file(path: Path) -> bool:
         return False  # `is_file` raises for a file in a directory that may not be entered
 
 
-def _check_variables(env: Mapping[str, str]) -> None:
+def _refuse_loaders(env: Mapping[str, str]) -> None:
     loaders = sorted(name for name in env if _LOADER.fullmatch(name) and name not in _HARMLESS)
     if loaders:
         raise _refused(
@@ -164,6 +168,9 @@ def _check_variables(env: Mapping[str, str]) -> None:
             hint="Remove them from the declared environment.",
             category=ToolErrorCategory.PERMISSION,
         )
+
+
+def _check_variables(env: Mapping[str, str]) -> None:
     for name, value in env.items():
         if not _NAME.fullmatch(name) or name == TREE_VARIABLE:
             raise _refused(f"{quoted(name)} cannot be declared as an environment variable.")

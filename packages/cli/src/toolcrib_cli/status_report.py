@@ -1,0 +1,124 @@
+"""How the servers of a configuration are, whoever found it out, in one form for people and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from toolcrib_mcp import GatewayConfig
+    from toolcrib_mcp.serving.live import LiveStatus
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerReport:
+    """One server; what it said itself is not made fit for a terminal here."""
+
+    name: str
+    status: Mapping[str, Any]
+    """As the hub tells it."""
+    start_error: Mapping[str, Any] | None = None
+    """Why it could not be started just now."""
+
+    @property
+    def health(self) -> Mapping[str, Any]:
+        """As its upstream tells it."""
+        health: Mapping[str, Any] = self.status.get("health", {})
+        return health
+
+    @property
+    def failed(self) -> bool:
+        """Whether it cannot be used, and not only for not having been started yet."""
+        return not self.status.get("ok", False) and self.error is not None
+
+    @property
+    def error(self) -> Mapping[str, Any] | None:
+        """What went wrong with it last, as JSON; the error of a server behind says more than that it has to rest."""
+        return self.health.get("toolsProblem") or self.health.get("lastFailure") or self.start_error
+
+    @property
+    def state(self) -> str:
+        """In a word."""
+        if self.failed:
+            return "failed"
+        phase = self.health.get("phase")
+        return "starting" if phase == "starting" else str(self.health.get("state", "unknown"))
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as JSON."""
+        written = {**self.status, "failed": self.failed}
+        return written if self.start_error is None else written | {"startError": self.start_error}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatusReport:
+    """All servers of a configuration."""
+
+    config: Path
+    source: Literal["live", "probe"]
+    hub: Mapping[str, Any]
+    """The status as JSON, from the process that serves or from the one that tried the servers."""
+    processes: tuple[LiveStatus, ...] = ()
+    """Who serves it right now; the first one is the one that is reported about."""
+    start_errors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    switched_off: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether no server has failed."""
+        return not any(server.failed for server in self.servers())
+
+    def servers(self) -> Iterator[ServerReport]:
+        """The servers, in the order of the configuration."""
+        for name, status in self.hub.get("servers", {}).items():
+            yield ServerReport(name=name, status=status, start_error=self.start_errors.get(name))
+
+    def to_json(self) -> dict[str, Any]:
+        """What `toolcrib status --json` prints."""
+        written: dict[str, Any] = {"config": str(self.config), "source": self.source, "ok": self.ok}
+        if self.processes:
+            first, *others = (
+                each.model_dump(mode="json", by_alias=True, exclude={"hub", "version"}) for each in self.processes
+            )
+            written |= {"process": first, "otherProcesses": others}
+        return {
+            **written,
+            **self.hub,
+            "ok": self.ok,
+            "servers": {server.name: server.to_json() for server in self.servers()},
+            "switchedOff": list(self.switched_off),
+            "warnings": list(self.warnings),
+        }
+
+
+def live_report(path: Path, config: GatewayConfig, processes: Sequence[LiveStatus]) -> StatusReport:
+    """The report of the process that was started last."""
+    return StatusReport(
+        config=path.resolve(),
+        source="live",
+        hub=processes[0].hub,
+        processes=tuple(processes),
+        switched_off=_switched_off(config),
+        warnings=tuple(map(str, config.warnings)),
+    )
+
+
+def probed_report(
+    path: Path, config: GatewayConfig, hub: Mapping[str, Any], start_errors: Mapping[str, Mapping[str, Any]]
+) -> StatusReport:
+    """The report after the servers were tried."""
+    return StatusReport(
+        config=path.resolve(),
+        source="probe",
+        hub=hub,
+        start_errors=start_errors,
+        switched_off=_switched_off(config),
+        warnings=tuple(map(str, config.warnings)),
+    )
+
+
+def _switched_off(config: GatewayConfig) -> tuple[str, ...]:
+    return tuple(server.name for server in config.servers.values() if not server.enabled)

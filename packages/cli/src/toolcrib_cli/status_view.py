@@ -1,0 +1,173 @@
+"""The status for people: a table and what went wrong, on a terminal or in a file."""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from toolcrib_core.wording import count, shown
+
+if TYPE_CHECKING:
+    from toolcrib_cli.status_report import ServerReport, StatusReport
+
+_MAX_TEXT: Final = 1000
+_MAX_STDERR_LINES: Final = 10
+_MAX_FINDINGS: Final = 20
+_UNKNOWN: Final = "-"
+# A file has no edge to wrap at, and a table takes no more than it needs.
+_WIDTH_OF_A_FILE: Final = 200
+_STYLES: Final = {"failed": "red", "started": "green", "in use": "green", "starting": "yellow"}
+
+
+def show_report(report: StatusReport, *, console: Console | None = None, now: float | None = None) -> None:
+    """Print a report; colours and wrapping only on a terminal."""
+    console = console or _console()
+    view = _View(console, time.time() if now is None else now)
+    view.head(report)
+    for warning in report.warnings:
+        view.say(f"warning: {warning}", style="yellow")
+    console.print()
+    console.print(_table(report))
+    for server in report.servers():
+        view.problems(server)
+        view.findings(server)
+    view.foot(report)
+
+
+class _View:
+    """Writes lines."""
+
+    def __init__(self, console: Console, now: float) -> None:
+        self._console = console
+        self._now = now
+
+    def say(self, text: str, *, indent: int = 0, style: str = "") -> None:
+        """One sentence or more, from anywhere."""
+        line = _printable(text)
+        if self._console.is_terminal:
+            margin = " " * indent
+            line = textwrap.fill(line, self._console.width, initial_indent=margin, subsequent_indent=margin)
+        else:
+            line = f"{' ' * indent}{line}"
+        self._console.print(Text(line, style=style), soft_wrap=True)
+
+    def head(self, report: StatusReport) -> None:
+        """Where the report comes from."""
+        if not report.processes:
+            self.say(f"{report.config}: nobody serves it, so each server was tried just now.")
+            return
+        first, *others = report.processes
+        since = f"started {_ago(self._now - first.started_at)}"
+        self.say(f"{report.config}: served in {first.mode} mode by process {first.pid} ({first.address}), {since}.")
+        if others:
+            pids = ", ".join(str(each.pid) for each in others)
+            self.say(f"{count(len(others), 'other process serves', 'other processes serve')} it, too: {pids}.")
+
+    def problems(self, server: ServerReport) -> None:
+        """Why a server cannot be used."""
+        error = server.error
+        if not server.failed or error is None:
+            return
+        self._console.print()
+        self.say(f"{server.name}: {error.get('message', 'It failed.')}{self._history(server)}", style="red")
+        if error.get("hint"):
+            self.say(f"hint: {error['hint']}", indent=2)
+        lines = str(_details(error).get("stderr") or "").strip().splitlines()
+        if lines:
+            self.say("its last words on standard error:", indent=2)
+        for line in lines[-_MAX_STDERR_LINES:]:
+            self.say(f"| {line.rstrip()}", indent=4)
+
+    def findings(self, server: ServerReport) -> None:
+        """What is wrong with its tools."""
+        found = server.status.get("findings", ())
+        if not found:
+            return
+        self._console.print()
+        self.say(f"{server.name}: {count(len(found), 'finding')} about its tools", style="yellow")
+        for each in found[:_MAX_FINDINGS]:
+            name = shown(each.get("name") or "without a name")
+            self.say(f"{each.get('kind')} {name}: {each.get('reason', '')} {each.get('hint', '')}".rstrip(), indent=2)
+        if len(found) > _MAX_FINDINGS:
+            self.say(f"and {len(found) - _MAX_FINDINGS} more: `--json` has all of them", indent=2)
+
+    def foot(self, report: StatusReport) -> None:
+        """All together."""
+        self._console.print()
+        if report.switched_off:
+            self.say(f"Switched off: {', '.join(map(shown, report.switched_off))}.")
+        if report.hub.get("manifestProblem"):
+            self.say(f"What is known of the servers is not kept: {report.hub['manifestProblem']}", style="yellow")
+        totals = report.hub.get("totals", {})
+        failed = sum(server.failed for server in report.servers())
+        said = [
+            count(totals.get("servers", 0), "server"),
+            f"{totals.get('running', 0)} running",
+            f"{failed} failed",
+            count(totals.get("tools", {}).get("served", 0), "tool"),
+        ]
+        self.say(", ".join(said) + ".")
+
+    def _history(self, server: ServerReport) -> str:
+        failures, at = server.health.get("failures", 0), server.health.get("lastFailureAt")
+        if failures <= 1 or at is None:
+            return ""
+        return f" ({failures} failures, the last one {_ago(self._now - at)})"
+
+
+def _console() -> Console:
+    console = Console(highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console.width = _WIDTH_OF_A_FILE
+    return console
+
+
+def _table(report: StatusReport) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for heading in ("Server", "State", "Transport", "Protocol"):
+        table.add_column(heading, no_wrap=True, overflow="ellipsis")
+    table.add_column("Tools", justify="right", no_wrap=True)
+    for server in report.servers():
+        health = server.health
+        table.add_row(
+            Text(shown(server.name)),
+            Text(_state(server, live=report.source == "live"), style=_STYLES.get(server.state, "")),
+            Text(shown(health.get("address", _UNKNOWN))),
+            Text(_protocol(health)),
+            Text(_UNKNOWN if health.get("tools") is None else f"{server.status['tools']['served']}"),
+        )
+    return table
+
+
+def _state(server: ServerReport, *, live: bool) -> str:
+    again = server.health.get("retryIn") if live else None
+    return f"{server.state}, again in {again:.0f} s" if server.failed and again else server.state
+
+
+def _protocol(health: Mapping[str, Any]) -> str:
+    version = health.get("protocolVersion")
+    return _UNKNOWN if version is None else shown(f"{version} ({health.get('era')})")
+
+
+def _details(error: Mapping[str, Any]) -> Mapping[str, Any]:
+    details = error.get("details")
+    return details if isinstance(details, Mapping) else {}
+
+
+def _ago(seconds: float) -> str:
+    for size, name in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= size:
+            return f"{count(int(seconds // size), name)} ago"
+    return f"{count(max(0, int(seconds)), 'second')} ago"
+
+
+def _printable(text: str) -> str:
+    """Nothing in it can move the cursor or be taken for an order by a terminal."""
+    kept = text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in kept)

@@ -1,0 +1,78 @@
+"""What leaves the process when something goes wrong: lines on standard error and an exit code."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+
+import pytest
+
+from toolcrib_cli.edge import Edge, told
+from toolcrib_core import ToolError
+from toolcrib_mcp import ConfigError
+
+
+def _leave(error: BaseException, *, debug: bool = False) -> object:
+    edge = Edge()
+    edge.debug = debug
+    with pytest.raises(SystemExit) as caught, edge:
+        raise error
+    return caught.value.code
+
+
+def test_an_error_is_told_with_what_to_do_next(capsys):
+    code = _leave(ToolError("It is `broken`.", hint="Mend it."))
+
+    assert (code, capsys.readouterr().err) == (1, "error: It is `broken`.\nhint: Mend it.\n")
+
+
+def test_an_error_without_a_hint_is_one_line(capsys):
+    _leave(ToolError("It is `broken`."))
+
+    assert capsys.readouterr().err == "error: It is `broken`.\n"
+
+
+def test_a_configuration_that_cannot_be_used_has_an_exit_code_of_its_own():
+    assert _leave(ConfigError("No.")) == 2
+
+
+def test_an_unforeseen_error_shows_its_kind_and_an_id_but_no_value(capsys):
+    code = _leave(ValueError("hunter2"))
+
+    told = capsys.readouterr().err
+    assert code == 1
+    assert re.search(r"error: .* ValueError \(id [0-9a-f]{8}\)\.\nhint: .*--debug", told)
+    assert "hunter2" not in told
+    assert "Traceback" not in told
+
+
+def test_with_debug_an_unforeseen_error_shows_where_it_comes_from(capsys):
+    _leave(ValueError("here"), debug=True)
+
+    told = capsys.readouterr().err
+    assert "Traceback (most recent call last)" in told
+    assert "ValueError: here" in told
+
+
+def test_an_interrupt_is_silent(capsys):
+    assert (_leave(KeyboardInterrupt()), capsys.readouterr().err) == (130, "")
+
+
+def test_an_exit_code_comes_through():
+    assert _leave(SystemExit(7)) == 7
+
+
+def test_nothing_happens_when_nothing_goes_wrong():
+    with Edge():
+        pass
+
+
+def test_a_line_that_nobody_reads_is_lost(monkeypatch):
+    class Closed(io.StringIO):
+        def write(self, text):
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stderr", Closed())
+
+    told("anybody?")

@@ -1,0 +1,158 @@
+"""The front as an ASGI application: it lets requests in, tells the eras apart, and ends in good order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from toolcrib_mcp.front.envelope import is_modern
+from toolcrib_mcp.front.http.body import ClientGone, read_message, skim
+from toolcrib_mcp.front.http.guard import Guard
+from toolcrib_mcp.front.http.handshake import HandshakeFront
+from toolcrib_mcp.front.http.headers import Headers
+from toolcrib_mcp.front.http.modern import VERSION, ModernFront
+from toolcrib_mcp.front.http.param_headers import ParamHeaders
+from toolcrib_mcp.front.http.replies import CLOSE, Receive, Refusal, Scope, Send, send_json, send_refusal
+from toolcrib_mcp.front.http.sessions import Sessions
+from toolcrib_mcp.front.http.settings import HttpFrontSettings
+from toolcrib_mcp.front.http.under_way import UnderWay
+from toolcrib_mcp.front.service import Service
+from toolcrib_mcp.rpc.messages import is_message, params_of
+from toolcrib_mcp.upstreams.eras import HANDSHAKE_VERSIONS
+from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
+
+PATH: Final = "/mcp"
+"""Where clients reach the service."""
+
+HEALTH_PATH: Final = "/health"
+"""Where anybody may ask whether the front is there; it says nothing else."""
+
+_PATHS = frozenset({PATH, f"{PATH}/"})
+
+
+class HttpFront:
+    """An ASGI application that serves a service to clients of both eras.
+
+    Whoever runs it either sends it the events of ASGI's lifespan, or calls `aclose` itself.
+    """
+
+    def __init__(self, service: Service, *, settings: HttpFrontSettings, clock: Clock = SYSTEM_CLOCK) -> None:
+        self._settings = settings
+        self._guard = Guard(settings)
+        self._under_way = UnderWay(settings.max_requests)
+        self._sessions = Sessions(service, settings=settings, clock=clock)
+        self._params = ParamHeaders(service, clock=clock)
+        self._handshake = HandshakeFront(self._sessions, settings=settings, under_way=self._under_way)
+        self._modern = ModernFront(service, settings=settings, under_way=self._under_way, params=self._params)
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions are open."""
+        return len(self._sessions)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or live as long as the application does."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        if scope["type"] != "http":
+            return
+        try:
+            headers = Headers(scope["headers"])
+            self._guard.check_target(headers)
+            await self._route(scope, headers, receive, send)
+        except Refusal as refusal:
+            await _refuse(refusal, receive, send)
+        except ClientGone:
+            return
+
+    async def aclose(self, *, drain: float | None = None) -> None:
+        """Take no more requests, let those under way finish within bounds, and end all sessions and streams."""
+        await self._under_way.aclose(drain=self._settings.drain_timeout if drain is None else drain)
+        await self._sessions.aclose()
+        await self._params.aclose()
+
+    async def _route(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        if path in _PATHS:
+            await self._serve(scope["method"], headers, receive, send)
+        elif path == HEALTH_PATH and scope["method"] == "GET":
+            await send_json(send, b'{"status":"ok"}\n')
+        else:
+            raise Refusal(404, f"There is nothing here; clients are served at `{PATH}`.")
+
+    async def _serve(self, method: str, headers: Headers, receive: Receive, send: Send) -> None:
+        principal = self._guard.principal(headers)
+        version = headers.get(VERSION)
+        modern = version is not None and version not in HANDSHAKE_VERSIONS
+        if method == "POST":
+            await self._post(headers, principal, receive, send, modern=modern)
+        elif method == "GET" and not modern:
+            self._under_way.check_room()
+            await self._handshake.stream(headers, principal, receive=receive, send=send)
+        elif method == "DELETE" and not modern:
+            await self._handshake.delete(headers, principal, send)
+        else:
+            allowed = b"POST" if modern else b"GET, POST, DELETE"
+            raise Refusal(405, "That method is not for this place.", headers=((b"allow", allowed),))
+
+    async def _post(
+        self, headers: Headers, principal: str | None, receive: Receive, send: Send, *, modern: bool
+    ) -> None:
+        if not headers.is_json():
+            raise Refusal(415, "The content type must be `application/json`.")
+        if not headers.accepts(b"application/json") or not headers.accepts(b"text/event-stream"):
+            raise Refusal(406, "The client must accept `application/json` and `text/event-stream`.")
+        message = _checked(await read_message(headers, receive, settings=self._settings))
+        if "method" in message and "id" in message:
+            front = self._modern if modern or is_modern(params_of(message)) else self._handshake
+            await front.answer(message, headers, principal, receive=receive, send=send)
+        elif not modern:
+            await self._handshake.take(message, headers, principal, send)
+        elif "method" in message:
+            await self._modern.take(headers, send)
+        else:
+            raise Refusal(400, "No question of the server waits for an answer in this version of the protocol.")
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            event = await receive()
+            if event["type"] == "lifespan.shutdown":
+                await self.aclose()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+            await send({"type": "lifespan.startup.complete"})
+
+
+def _checked(message: object) -> Mapping[str, Any]:
+    """The message, which is one request, notification or answer.
+
+    Raises:
+        Refusal: It is not.
+    """
+    if not isinstance(message, dict) or not is_message(message):
+        raise Refusal(400, "The body must be one message of JSON-RPC 2.0.")
+    request_id = message.get("id")
+    if "id" in message and type(request_id) not in {str, int}:
+        raise Refusal(400, "The `id` must be a string or an integer.")
+    if "method" in message:
+        if not isinstance(message["method"], str) or not isinstance(message.get("params", {}), dict):
+            raise Refusal(400, "The `method` must be a string, and `params` an object.", request_id=request_id)
+    elif "id" not in message or ("result" not in message and "error" not in message):
+        raise Refusal(400, "The body is neither a request, nor a notification, nor an answer.")
+    return message
+
+
+async def _refuse(refusal: Refusal, receive: Receive, send: Send) -> None:
+    if CLOSE not in refusal.headers:
+        await send_refusal(send, refusal)
+        return
+
+    async def hold_the_end(event: Mapping[str, Any]) -> None:
+        if event["type"] == "http.response.body":
+            await send({**event, "more_body": True})
+            await skim(receive)
+            await send({"type": "http.response.body", "body": b""})
+        else:
+            await send(dict(event))
+
+    await send_refusal(hold_the_end, refusal)

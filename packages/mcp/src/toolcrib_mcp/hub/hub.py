@@ -1,0 +1,313 @@
+"""`Hub`: all servers of a configuration, for any number of clients at once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import Any, Final, Self
+
+from toolcrib_core.wording import count
+from toolcrib_mcp.catalog import Catalog
+from toolcrib_mcp.config import GatewayConfig
+from toolcrib_mcp.errors import UpstreamBusy
+from toolcrib_mcp.front.feed import Feed, Notice
+from toolcrib_mcp.front.service import Caller
+from toolcrib_mcp.hub.keeping import CatalogKeeper
+from toolcrib_mcp.hub.limits import HubLimits
+from toolcrib_mcp.hub.manifest import ManifestFile
+from toolcrib_mcp.hub.news import ListNews
+from toolcrib_mcp.hub.places import Places
+from toolcrib_mcp.hub.private import PrivateLines, is_private
+from toolcrib_mcp.hub.reporting import report_on
+from toolcrib_mcp.hub.servers import HubServer, servers_of
+from toolcrib_mcp.hub.status import HubStatus
+from toolcrib_mcp.hub.voices import Voice, Voices
+from toolcrib_mcp.hub.watching import ResourceWatch
+from toolcrib_mcp.rpc import OnNotification, OnRequest
+from toolcrib_mcp.upstreams import (
+    ClientFace,
+    Connect,
+    Era,
+    Listing,
+    ListKind,
+    StartReport,
+    Upstream,
+    UpstreamHooks,
+    UpstreamSettings,
+    close_all,
+    start_all,
+)
+from toolcrib_runtime.cancellation import CallScope
+from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
+from toolcrib_runtime.errors import DeadlineExceeded
+
+_LIMITS: Final = HubLimits()
+
+
+class Hub:
+    """The servers of a configuration: started together, kept running, catalogued, and asked by any number of clients.
+
+    Nothing is started before `start`, or before something is asked of a server. Close it, or use it as a context
+    manager: then nothing of any server is left.
+    """
+
+    def __init__(
+        self,
+        config: GatewayConfig,
+        *,
+        environ: Mapping[str, str] = os.environ,
+        solo: bool = False,
+        manifest: Path | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+        upstreams: Mapping[str, Connect] | None = None,
+        limits: HubLimits = _LIMITS,
+    ) -> None:
+        """Prepare all servers.
+
+        With `solo` there is one client only, and whatever a shared server says is said to it. `manifest` is a file
+        that holds what is known of the servers, so that their tools can be browsed before they run. `upstreams` are
+        servers beside those of the configuration, by name.
+
+        Raises:
+            ConfigError: A variable has no value.
+            ValueError: A server of `upstreams` has the name or the namespace of another.
+        """
+        self.config = config
+        self.servers: Mapping[str, HubServer] = MappingProxyType(servers_of(config, upstreams or {}))
+        self.feed = Feed()
+        self._environ = environ
+        self._clock = clock
+        self._limits = limits
+        self.solo = solo
+        self._solo_conversation: str | None = None
+        self._news = ListNews(self.feed, clock=clock)
+        self._keeper = CatalogKeeper(
+            self.servers,
+            on_changed=lambda: self._news.add(ListKind.TOOLS),
+            whole=config.settings.mode == "transparent",
+        )
+        self._places = {
+            name: Places(name, limit=server.max_calls, max_waiting=limits.max_waiting, clock=clock)
+            for name, server in self.servers.items()
+        }
+        self._voices = {name: Voices() for name in self.servers}
+        self._watches = {
+            name: ResourceWatch(feed=self.feed, clock=clock, seconds=server.upstream_settings.call_timeout)
+            for name, server in self.servers.items()
+        }
+        self._private = PrivateLines(
+            self.servers,
+            open_upstream=self._open,
+            era_of=self._era_of,
+            feed=self.feed,
+            limits=limits,
+            clock=clock,
+            solo=solo,
+        )
+        self._shared = {name: self._open_shared(server) for name, server in self.servers.items()}
+        self._manifest = None if manifest is None else ManifestFile(manifest, self.servers, clock=clock)
+        self._loading: asyncio.Task[None] | None = None
+
+    @property
+    def catalog(self) -> Catalog:
+        """The tools of all servers, kept in step with what they list."""
+        return self._keeper.catalog
+
+    async def start(self, *, timeout: float) -> list[StartReport]:  # noqa: ASYNC109  # of each server
+        """Start all servers at once and catalogue their tools; give one report for each, in order.
+
+        One that cannot be started keeps nobody waiting: it is reported, and started again later by itself.
+        """
+        deadline = self._clock.monotonic() + timeout
+        await self.load()
+        reports = await asyncio.gather(*(self._start(name, deadline) for name in self.servers))
+        return list(reports)
+
+    async def load(self) -> None:
+        """Take what the manifest knows into the catalogue; a second time only waits for the first."""
+        if self._loading is None:
+            self._loading = asyncio.create_task(self._load(), name="manifest")
+        await asyncio.shield(self._loading)
+
+    async def tools(self, server: str, *, timeout: float) -> Listing:  # noqa: ASYNC109  # by the clock of the hub
+        """The tools of a server as it lists them; when they are given, they are in the catalogue, too.
+
+        Raises:
+            UpstreamError: They could not be had; never an empty list in place of that.
+            KeyError: There is no such server.
+        """
+        listing = await self._shared[server].tools(timeout=timeout)
+        await self._keeper.settled(server)
+        return listing
+
+    def shared(self, server: str) -> Upstream:
+        """The connection to a server that everybody uses.
+
+        Raises:
+            KeyError: There is no such server.
+        """
+        return self._shared[server]
+
+    @asynccontextmanager
+    async def lease(
+        self,
+        server: str,
+        caller: Caller,
+        *,
+        on_request: OnRequest | None = None,
+        on_notification: OnNotification | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109  # by the clock of the hub
+    ) -> AsyncIterator[Upstream]:
+        """The upstream for one request of a client, which holds a place at the server meanwhile.
+
+        It is the shared one, unless the server was granted something of its client: then it is one that only this
+        client, or only clients that offer the same, speak with. What the server asks goes to `on_request` of the latest
+        lease under way; what it tells, log messages above all, goes to `on_notification`, and without one is a notice
+        for the caller's conversation. `timeout` is how long to wait for a place; as long as a call may take without it.
+
+        Raises:
+            UpstreamBusy: There is no place in time, or too many wait already. Nothing was sent.
+            UpstreamUnavailable: The server had to be asked which era it speaks, and is not there.
+            KeyError: There is no such server.
+        """
+        about = self.servers[server]
+        seconds = about.upstream_settings.call_timeout if timeout is None else timeout
+        async with self._places[server].one(caller.principal or caller.conversation, seconds=seconds):
+            if self.solo:
+                self._solo_conversation = caller.conversation
+            voice = Voice(on_request=on_request, on_notification=on_notification)
+            if is_private(about, caller, solo=self.solo):
+                async with self._private.lease(about, caller, voice, seconds=seconds) as upstream:
+                    yield upstream
+            else:
+                with self._voices[server].heard(voice):
+                    yield self._shared[server]
+
+    async def subscribe(self, listener: str, server: str, uri: str) -> None:
+        """Publish a notice `to` this listener whenever the resource has changed.
+
+        Raises:
+            UpstreamError: The server is not there, refuses, or does not tell of changes of this resource.
+            UpstreamBusy: Too many resources are listened for.
+            KeyError: There is no such server.
+        """
+        watch = self._watches[server]
+        watched = sum(map(len, self._watches.values()))
+        if uri not in watch and watched >= self._limits.max_watched:
+            raise UpstreamBusy(
+                f"{count(watched, 'resource')} are listened for, and no more are.",
+                hint="Read the resource again when its content matters.",
+                details={"upstream": server, "sent": False, "limit": self._limits.max_watched},
+            )
+        await watch.add(self._shared[server], listener, uri)
+
+    async def unsubscribe(self, listener: str, server: str, uri: str) -> None:
+        """The listener no longer wants to know; one that never did is no error.
+
+        Raises:
+            KeyError: There is no such server.
+        """
+        await self._watches[server].remove(self._shared[server], listener, uri)
+
+    async def end(self, conversation: str) -> None:
+        """A client has gone: end what ran for it alone, and what it listened for."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._private.end(conversation))
+            for name, watch in self._watches.items():
+                for uri in watch.heard_by(conversation):
+                    group.create_task(self.unsubscribe(conversation, name, uri))
+
+    def status(self) -> HubStatus:
+        """A report for people."""
+        return report_on(
+            self.servers,
+            shared=self._shared,
+            keeper=self._keeper,
+            private=self._private.lines,
+            waiting={name: places.waiting for name, places in self._places.items()},
+            watched=sum(map(len, self._watches.values())),
+            manifest_problem=None if self._manifest is None else self._manifest.problem,
+        )
+
+    async def aclose(self, *, drain: float | None = None) -> None:
+        """Take no more requests, wait for those under way, then end every server; a second time only waits."""
+        if self._loading is not None:
+            self._loading.cancel()
+            await asyncio.wait([self._loading])
+        async with asyncio.TaskGroup() as group:
+            group.create_task(close_all(self._shared.values(), drain=drain))
+            group.create_task(self._private.lines.aclose(drain=drain))
+        await self._news.aclose()
+        await self._keeper.aclose()
+        if self._manifest is not None:
+            await self._manifest.aclose()
+
+    async def __aenter__(self) -> Self:
+        await self.load()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def _start(self, name: str, deadline: float) -> StartReport:
+        (report,) = await start_all([self._shared[name]], timeout=max(0.0, deadline - self._clock.monotonic()))
+        if report.error is None:
+            scope = CallScope(clock=self._clock, deadline=deadline, cancellation=None)
+            with suppress(DeadlineExceeded):
+                await scope.run(self._keeper.settled(name))
+        return report
+
+    async def _load(self) -> None:
+        for name, tools in (await self._manifest.read() if self._manifest is not None else {}).items():
+            if name not in self._keeper.listed:
+                self._shared[name].learn(tools)
+                self._keeper.take(name, tools, is_news=False)
+        for name in self.servers:
+            await self._keeper.settled(name)
+
+    def _open_shared(self, server: HubServer) -> Upstream:
+        hooks = UpstreamHooks(
+            on_tools=lambda listing: self._listed(server.name, listing),
+            on_changed=self._news.add,
+            attend=self._watches[server.name].attend,
+            on_notification=lambda method, params: self._told(server.name, method, params),
+        )
+        return self._open(server, hooks=hooks)
+
+    def _open(
+        self,
+        server: HubServer,
+        *,
+        hooks: UpstreamHooks,
+        face: ClientFace | None = None,
+        settings: UpstreamSettings | None = None,
+    ) -> Upstream:
+        return server.upstream(
+            environ=self._environ,
+            clock=self._clock,
+            hooks=hooks,
+            face=face,
+            settings=settings,
+            known_tools=lambda: [tool for tool in self._keeper.listed.get(server.name, ()) if isinstance(tool, dict)],
+        )
+
+    def _listed(self, server: str, listing: Listing) -> None:
+        self._keeper.take(server, listing.items)
+        if self._manifest is not None:
+            self._manifest.note(server, listing.items)
+
+    async def _told(self, server: str, method: str, params: dict[str, Any]) -> None:
+        """Hand on what a shared server tells: of resources to those who listen, all else only to a sole client."""
+        if self._watches[server].take(method, params) or not self.solo:
+            return
+        if not await self._voices[server].tell(method, params) and self._solo_conversation is not None:
+            self.feed.publish(Notice(method=method, params=params, to=frozenset({self._solo_conversation})))
+
+    async def _era_of(self, server: str) -> Era:
+        return (await self._shared[server].agreed()).era

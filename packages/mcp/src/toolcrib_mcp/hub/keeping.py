@@ -1,0 +1,108 @@
+"""The catalogue kept in step with what servers list: read in threads, one server's lists in order, the newest last."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from enum import IntEnum
+from typing import Any, Final
+
+from toolcrib_mcp.catalog import Catalog, CatalogChange
+from toolcrib_mcp.hub.servers import HubServer
+
+# Reading is computing: more threads would only take turns.
+_THREADS: Final = 2
+_logger = logging.getLogger("toolcrib.mcp")
+
+
+class _Telling(IntEnum):
+    """When a list that was read is told of."""
+
+    NEVER = 0
+    IF_VISIBLE = 1
+    ALWAYS = 2
+
+
+class CatalogKeeper:
+    """Puts the tools of servers into a catalogue, without keeping the event loop from anything else.
+
+    A list that comes while an older one of the same server waits takes its place. `on_changed` is called on the loop
+    when what clients see has changed: their cards, or with `whole` anything that a server lists.
+    """
+
+    def __init__(
+        self, servers: Mapping[str, HubServer], *, on_changed: Callable[[], object], whole: bool = False
+    ) -> None:
+        self.catalog = Catalog()
+        self.listed: dict[str, tuple[Any, ...]] = {}
+        """By server: all that it listed last, served or not."""
+        self._servers = servers
+        self._on_changed = on_changed
+        self._whole = whole
+        self._waiting: dict[str, _Telling] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="toolcrib-catalog")
+
+    def take(self, server: str, tools: Iterable[Any], *, is_news: bool = True) -> None:
+        """Let these be the tools of a server; they are in the catalogue once it has `settled`."""
+        before, listed = self.listed.get(server), tuple(tools)
+        self.listed[server] = listed
+        if before == listed:
+            return
+        telling = _Telling.NEVER
+        if is_news:
+            telling = _Telling.ALWAYS if self._whole and listed != (before or ()) else _Telling.IF_VISIBLE
+        self._waiting[server] = max(telling, self._waiting.get(server, telling))
+        if server not in self._tasks:
+            self._tasks[server] = asyncio.create_task(self._read(server), name=f"catalogue of {server}")
+
+    async def settled(self, server: str) -> None:
+        """Wait until all that a server has listed so far is in the catalogue."""
+        while (task := self._tasks.get(server)) is not None:
+            await asyncio.wait([task])
+
+    def denied(self, server: str) -> int:
+        """How many tools of a server the operator does not let in."""
+        return sum(not self._admits(server, tool) for tool in self._capped(server))
+
+    def beyond_cap(self, server: str) -> int:
+        """How many tools a server lists beyond those that are taken."""
+        return len(self.listed.get(server, ())) - len(self._capped(server))
+
+    async def aclose(self) -> None:
+        """Read no more."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _read(self, server: str) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            while (telling := self._waiting.pop(server, None)) is not None:
+                change = await loop.run_in_executor(self._threads, self._update, server, self._capped(server))
+                if change is not None and telling >= (_Telling.IF_VISIBLE if change.visible else _Telling.ALWAYS):
+                    self._on_changed()
+        finally:
+            # In the same step as the last look at what waits: nothing that comes later is left behind.
+            del self._tasks[server]
+
+    def _update(self, server: str, tools: tuple[Any, ...]) -> CatalogChange | None:
+        admitted = [tool for tool in tools if self._admits(server, tool)]
+        try:
+            return self.catalog.update(server, admitted, terms=self._servers[server].terms)
+        except Exception:
+            # The edge of the thread: a list that makes us fail must not stop the reading of the next.
+            _logger.exception("the tools of an upstream could not be put into the catalogue")
+            return None
+
+    def _capped(self, server: str) -> tuple[Any, ...]:
+        return self.listed.get(server, ())[: self._servers[server].gateway.limits.max_tools]
+
+    def _admits(self, server: str, tool: Any) -> bool:
+        name = tool.get("name") if isinstance(tool, dict) else None
+        # What has no name cannot be asked about; the catalogue reports it.
+        return not isinstance(name, str) or self._servers[server].settings.admits(name)

@@ -1,0 +1,140 @@
+"""The servers of a hub: those of the configuration that are enabled, and those that a program brings itself."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import orjson
+
+from toolcrib_mcp.catalog import UpstreamTerms
+from toolcrib_mcp.config import GatewayConfig, GatewaySettings, ServerConfig, ServerSettings, reveal
+from toolcrib_mcp.config.loading import namespace_of
+from toolcrib_mcp.config.templates import Template, Variable
+from toolcrib_mcp.config.transports import HttpTransport
+from toolcrib_mcp.upstreams import ClientFace, Connect, Upstream, UpstreamHooks, UpstreamSettings
+from toolcrib_mcp.upstreams.opening import KnownTools, settings_of, upstream_of
+from toolcrib_runtime.clock import Clock
+
+
+@dataclass(frozen=True, kw_only=True)
+class HubServer:
+    """One server of a hub: what it is called, how it is treated, and how to reach it any number of times."""
+
+    name: str
+    namespace: str
+    """What its tools' ids begin with."""
+    settings: ServerSettings
+    gateway: GatewaySettings
+    terms: UpstreamTerms
+    """On which its tools are catalogued."""
+    fingerprint: str | None
+    """Tells whether it is still the same server, without a secret in it; `None` for one that is no configured one."""
+    source: ServerConfig | Connect
+
+    @cached_property
+    def upstream_settings(self) -> UpstreamSettings:
+        """How it is kept."""
+        return settings_of(self.settings, self.gateway)
+
+    @property
+    def max_calls(self) -> int:
+        """How many calls may be under way at once."""
+        return self.settings.concurrency or self.gateway.limits.max_concurrent_calls
+
+    def upstream(
+        self,
+        *,
+        environ: Mapping[str, str],
+        clock: Clock,
+        hooks: UpstreamHooks,
+        face: ClientFace | None = None,
+        settings: UpstreamSettings | None = None,
+        known_tools: KnownTools = tuple,
+    ) -> Upstream:
+        """One more connection to it; nothing is started yet.
+
+        Raises:
+            ConfigError: A variable has no value.
+        """
+        settings = settings or self.upstream_settings
+        if isinstance(self.source, ServerConfig):
+            return upstream_of(
+                self.source,
+                gateway=self.gateway,
+                hooks=hooks,
+                face=face,
+                settings=settings,
+                known_tools=known_tools,
+                environ=environ,
+                clock=clock,
+            )
+        return Upstream(self.name, self.source, settings=settings, face=face or ClientFace(), hooks=hooks, clock=clock)
+
+
+def servers_of(config: GatewayConfig, brought: Mapping[str, Connect]) -> dict[str, HubServer]:
+    """By name: the enabled servers of a configuration in its order, then those that were brought.
+
+    Raises:
+        ValueError: A server that was brought has the name or the namespace of another.
+    """
+    servers = {each.name: _configured(each, config.settings) for each in config.enabled}
+    for name, connect in brought.items():
+        server = _brought(name, connect, config.settings)
+        if name in servers or any(each.namespace == server.namespace for each in servers.values()):
+            raise ValueError(f"there is another server called {name!r}, or with its namespace")
+        servers[name] = server
+    return servers
+
+
+def _configured(server: ServerConfig, gateway: GatewaySettings) -> HubServer:
+    return HubServer(
+        name=server.name,
+        namespace=server.namespace,
+        settings=server.settings,
+        gateway=gateway,
+        terms=UpstreamTerms(
+            server=server.namespace, trusted=server.settings.trusted, withhold=tuple(filter(None, [_address(server)]))
+        ),
+        fingerprint=_fingerprint(server),
+        source=server,
+    )
+
+
+def _brought(name: str, connect: Connect, gateway: GatewaySettings) -> HubServer:
+    settings = gateway.servers.get(name, ServerSettings())
+    namespace = namespace_of(settings.namespace or name)
+    return HubServer(
+        name=name,
+        namespace=namespace,
+        settings=settings,
+        gateway=gateway,
+        terms=UpstreamTerms(server=namespace, trusted=settings.trusted),
+        fingerprint=None,
+        source=connect,
+    )
+
+
+def _address(server: ServerConfig) -> str:
+    """What no card may show of it: where it is. A bare `npx` is no place, and may be a word of a description."""
+    transport = server.transport()
+    if isinstance(transport, HttpTransport):
+        return reveal(transport.url)
+    command = reveal(transport.command)
+    return command if os.sep in command else ""
+
+
+def _fingerprint(server: ServerConfig) -> str:
+    """A digest of how the server is reached, as it is written; of what is secret only that it is there."""
+    written = [server.written.kind, *((place, _shown(text)) for place, text in server.written.texts())]
+    return hashlib.sha256(orjson.dumps(written)).hexdigest()
+
+
+def _shown(template: Template) -> Any:
+    if template.hidden:
+        return [each.name for each in template.variables]
+    return [[part.name] if isinstance(part, Variable) else reveal(part) for part in template.parts]

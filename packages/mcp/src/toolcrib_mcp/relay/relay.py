@@ -1,0 +1,213 @@
+"""`Relay`: everything but tools of all servers of a hub, as if they were one server."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from toolcrib_core import ToolError
+from toolcrib_core.wording import nearest, quoted
+from toolcrib_mcp.front.envelope import INVALID_PARAMS
+from toolcrib_mcp.front.feed import LIST_CHANGED, Notice
+from toolcrib_mcp.front.service import Request
+from toolcrib_mcp.relay.faces import instructions_of, merged_capabilities, own_capabilities
+from toolcrib_mcp.relay.failures import rpc_error
+from toolcrib_mcp.relay.merging import merged
+from toolcrib_mcp.relay.pages import Pages
+from toolcrib_mcp.relay.passing import Passing
+from toolcrib_mcp.relay.reach import GREETED_WITHIN, Reach
+from toolcrib_mcp.relay.resources import META_SHADOWED, asked_in_turn, once, uri_of
+from toolcrib_mcp.relay.routes import PromptNames, ResourceRoutes
+from toolcrib_mcp.rpc import RpcError
+from toolcrib_mcp.rpc.messages import METHOD_NOT_FOUND
+from toolcrib_mcp.upstreams import ListKind
+from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
+
+if TYPE_CHECKING:
+    from toolcrib_mcp.hub import Hub
+
+_Answer = Callable[[Request], Awaitable[dict[str, Any]]]
+
+
+class Relay:
+    """Passes requests of clients on to the servers of a hub.
+
+    With one server, names, URIs, lists and cursors are the server's own. With several, prompts are called
+    `namespace__name`, and lists are merged. Close it before the hub.
+    """
+
+    def __init__(self, hub: Hub, *, clock: Clock = SYSTEM_CLOCK) -> None:
+        self.reach = Reach(hub)
+        self.pages = Pages()
+        self._hub = hub
+        self._passing = Passing(hub, clock=clock)
+        self._routes = ResourceRoutes(hub, self.reach)
+        self._prompts = PromptNames({name: server.namespace for name, server in hub.servers.items()})
+        self._only = next(iter(hub.servers)) if len(hub.servers) == 1 else None
+        self._stop_listening = hub.feed.subscribe(self._hear)
+        self._watched: dict[tuple[str, str], str] = {}
+        self._answers: Mapping[str, _Answer] = {
+            **{kind.method: self._lister(kind) for kind in (ListKind.RESOURCES, ListKind.TEMPLATES, ListKind.PROMPTS)},
+            "resources/read": self._read,
+            "prompts/get": self._prompt,
+            "completion/complete": self._complete,
+        }
+
+    @property
+    def only(self) -> str | None:
+        """The server, if there is just one."""
+        return self._only
+
+    async def call(self, server: str, method: str, params: Mapping[str, Any], request: Request) -> dict[str, Any]:
+        """One request to one server, in whichever eras both speak; the result is as the server gave it.
+
+        `params` are those for the server; their `_meta` may still be the client's. Progress, log messages and what the
+        server may ask go to the client of the request.
+
+        Raises:
+            RpcError: What the server answered with, as it came; or what the client answered a question with.
+            GatewayError: Every other failure; see `Upstream.call`. `NotGranted` if the server asked for too much.
+        """
+        return await self._passing.call(server, method, params, request)
+
+    async def answer(self, request: Request) -> dict[str, Any]:
+        """The result of any request about resources, prompts or completion.
+
+        Raises:
+            RpcError: The error that the client gets.
+        """
+        answer = self._answers.get(request.method)
+        if answer is None:
+            raise RpcError(METHOD_NOT_FOUND, "Method not found")
+        try:
+            if self._only is not None:
+                return await self.call(self._only, request.method, request.params, request)
+            return await answer(request)
+        except ToolError as error:
+            raise rpc_error(error) from error
+
+    async def capabilities(self, *, within: float | None = None) -> dict[str, Any]:
+        """What the servers can do together; of one server, what it announces itself.
+
+        Of several, one that cannot be reached in time counts as one that can do everything: it may be back any moment.
+        That time is short, since a client waits to be greeted; `within` is that of a single server.
+
+        Raises:
+            GatewayError: There is one server, and it cannot be started, or not in that time.
+        """
+        solo = self._hub.solo
+        if self._only is not None:
+            agreement = await self.reach.agreement(self._only, timeout=within)
+            return own_capabilities(agreement, logs=solo or "logging" in self._hub.servers[self._only].settings.grants)
+        granted = {name for name, server in self._hub.servers.items() if solo or "logging" in server.settings.grants}
+        return merged_capabilities(await self.reach.all(within=GREETED_WITHIN), logs=granted)
+
+    async def instructions(self) -> str | None:
+        """What the servers say about how they want to be used, bounded.
+
+        Raises:
+            GatewayError: There is one server, and it cannot be started.
+        """
+        if self._only is not None:
+            return (await self.reach.agreement(self._only)).instructions
+        return instructions_of(await self.reach.all(within=GREETED_WITHIN))
+
+    async def subscribe(self, listener: str, uri: str) -> None:
+        """Have a notice published `to` the listener whenever the resource has changed.
+
+        Raises:
+            RpcError: No server tells of its changes, or the one that has it could not be asked.
+        """
+
+        async def ask(server: str) -> None:
+            await self._hub.subscribe(listener, server, uri)
+
+        try:
+            if self._only is None:
+                server, _ = await asked_in_turn(self._routes, uri, ask)
+            else:
+                server = self._only
+                await ask(server)
+        except ToolError as error:
+            raise rpc_error(error) from error
+        self._watched[listener, uri] = server
+
+    async def unsubscribe(self, listener: str, uri: str) -> None:
+        """The listener no longer wants to know; one that never did is no error."""
+        server = self._watched.pop((listener, uri), None)
+        if server is not None:
+            await self._hub.unsubscribe(listener, server, uri)
+
+    async def end(self, conversation: str) -> None:
+        """A client has gone: forget what was kept for it, here and in the hub."""
+        for key in [each for each in self._watched if each[0] == conversation]:
+            del self._watched[key]
+        await self._passing.end(conversation)
+        await self._hub.end(conversation)
+
+    async def aclose(self) -> None:
+        """Stop every call that waits for a client."""
+        self._stop_listening()
+        await self._passing.aclose()
+
+    def _lister(self, kind: ListKind) -> _Answer:
+        async def answer(request: Request) -> dict[str, Any]:
+            cursor = request.params.get("cursor")
+            return await self._list(kind) if cursor is None else self.pages.following(kind.value, cursor)
+
+        return answer
+
+    async def _list(self, kind: ListKind) -> dict[str, Any]:
+        age = self._routes.age
+        found = await merged(self._hub, self.reach, kind)
+        found.check()
+        items, meta = [item for each in found.by_server.values() for item in each], found.meta
+        if kind is ListKind.PROMPTS:
+            items = [self._prompts.outward(server, item) for server, each in found.by_server.items() for item in each]
+        elif kind is ListKind.RESOURCES:
+            self._routes.take(found, age=age)
+            items, shadowed = once(found)
+            meta |= {META_SHADOWED: shadowed} if shadowed else {}
+        return self.pages.first(kind.value, items, meta=meta)
+
+    async def _read(self, request: Request) -> dict[str, Any]:
+        async def ask(server: str) -> dict[str, Any]:
+            return await self.call(server, request.method, request.params, request)
+
+        _, result = await asked_in_turn(self._routes, uri_of(request.params), ask)
+        return result
+
+    async def _prompt(self, request: Request) -> dict[str, Any]:
+        server, name = await self._prompt_named(request.params.get("name"))
+        return await self.call(server, request.method, {**request.params, "name": name}, request)
+
+    async def _complete(self, request: Request) -> dict[str, Any]:
+        ref = request.params.get("ref")
+        if not isinstance(ref, Mapping):
+            raise RpcError(INVALID_PARAMS, "`ref` must be an object that names a prompt or a resource.")
+        if ref.get("type") == "ref/prompt":
+            server, name = await self._prompt_named(ref.get("name"))
+            params = {**request.params, "ref": {**ref, "name": name}}
+            return await self.call(server, request.method, params, request)
+
+        async def ask(server: str) -> dict[str, Any]:
+            return await self.call(server, request.method, request.params, request)
+
+        _, result = await asked_in_turn(self._routes, uri_of(ref), ask)
+        return result
+
+    async def _prompt_named(self, name: object) -> tuple[str, str]:
+        if not isinstance(name, str):
+            raise RpcError(INVALID_PARAMS, "`name` must be a string.")
+        found = self._prompts.inward(name)
+        if found is not None:
+            return found
+        listed = await merged(self._hub, self.reach, ListKind.PROMPTS)
+        every = [self._prompts.outward(server, item) for server, items in listed.by_server.items() for item in items]
+        near = nearest(name, [item["name"] for item in every if isinstance(item, dict) and "name" in item])
+        hint = f" Did you mean {quoted(near)}?" if near else ""
+        raise RpcError(INVALID_PARAMS, f"There is no prompt {quoted(name)}.{hint}", {"didYouMean": near})
+
+    def _hear(self, notice: Notice) -> None:
+        if notice.method == LIST_CHANGED["resourcesListChanged"]:
+            self._routes.forget()

@@ -1,0 +1,105 @@
+"""The tools of several servers as one list: named so that none collides, and otherwise as their servers list them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from toolcrib_core import ToolError
+from toolcrib_mcp.catalog import CatalogSnapshot
+from toolcrib_mcp.errors import GatewayError
+from toolcrib_mcp.front.envelope import INVALID_PARAMS
+from toolcrib_mcp.relay.merging import Merged
+from toolcrib_mcp.relay.pages import Pages
+from toolcrib_mcp.relay.reach import Reach
+from toolcrib_mcp.relay.routes import SEPARATOR
+from toolcrib_mcp.rpc import RpcError
+
+if TYPE_CHECKING:
+    from toolcrib_mcp.hub import Hub
+
+TOOLS: Final = "tools"
+
+
+class NamedTools:
+    """The list, made once for every state of the catalogue."""
+
+    def __init__(self, hub: Hub, reach: Reach, pages: Pages) -> None:
+        self._hub = hub
+        self._reach = reach
+        self._pages = pages
+        self._snapshot: CatalogSnapshot | None = None
+        self._by_server: dict[str, tuple[Any, ...]] = {}
+
+    async def page(self, cursor: object) -> dict[str, Any]:
+        """A page of the list.
+
+        Raises:
+            RpcError: The cursor leads nowhere.
+            ToolError: No server could give its tools.
+        """
+        if cursor is not None:
+            return self._pages.following(TOOLS, cursor)
+        failures = await self._failures()
+        found = Merged(by_server=self._listed(), failures=failures)
+        found.check()
+        items = [tool for each in found.by_server.values() for tool in each]
+        return self._pages.first(TOOLS, items, meta=found.meta)
+
+    async def named(self, name: object) -> tuple[str, str]:
+        """The server that has a tool, and its own name for it.
+
+        Raises:
+            RpcError: The name is no text.
+            ToolError: No tool has it, and the hint has the nearest; or its server's tools could not be read.
+        """
+        if not isinstance(name, str):
+            raise RpcError(INVALID_PARAMS, "`name` must be a string.")
+        try:
+            tool = self._hub.catalog.hydrate(name)
+        except ToolError:
+            await self._wait_for_server_of(name)
+            tool = self._hub.catalog.hydrate(name)
+        return tool.upstream, tool.upstream_name
+
+    async def _failures(self) -> dict[str, ToolError]:
+        """The servers whose tools are not known, although they were waited for; with the reason."""
+        known = set(self._hub.catalog.snapshot().upstreams)
+        unknown = [each for each in self._hub.servers if each not in known]
+        found = await asyncio.gather(*(self._missing(each) for each in unknown))
+        return {server: error for server, error in zip(unknown, found, strict=True) if error is not None}
+
+    async def _missing(self, server: str) -> ToolError | None:
+        try:
+            await self._hub.tools(server, timeout=self._reach.patience(server))
+        except GatewayError as failure:
+            self._reach.missed(server)
+            return failure
+        return None
+
+    async def _wait_for_server_of(self, name: str) -> None:
+        """A tool is not unknown before its server has told its tools."""
+        known = self._hub.catalog.snapshot().upstreams
+        for each, server in self._hub.servers.items():
+            if each not in known and name.startswith(f"{server.namespace}{SEPARATOR}"):
+                failure = await self._missing(each)
+                if failure is not None:
+                    raise failure
+
+    def _listed(self) -> Mapping[str, tuple[Any, ...]]:
+        snapshot = self._hub.catalog.snapshot()
+        if snapshot is not self._snapshot:
+            self._snapshot = snapshot
+            self._by_server = _named_tools(snapshot, self._hub)
+        return self._by_server
+
+
+def _named_tools(snapshot: CatalogSnapshot, hub: Hub) -> dict[str, tuple[Any, ...]]:
+    names = dict(snapshot.wire_names.items())
+    found: dict[str, list[Any]] = {server: [] for server in hub.servers if server in snapshot.upstreams}
+    for tool_id in snapshot.ids:
+        tool = snapshot.hydrate(tool_id)
+        # A tool whose provider-safe name is that of another is named by its id.
+        found[tool.upstream].append({**tool.tool, "name": names.get(tool_id, tool_id)})
+    return {server: tuple(tools) for server, tools in found.items()}

@@ -1,0 +1,125 @@
+"""`TransparentService`: the servers of a hub as they are, with nothing added and nothing taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from toolcrib_core import ToolError, UnknownTool
+from toolcrib_core.wording import quoted
+from toolcrib_mcp.front.feed import Feed
+from toolcrib_mcp.front.service import Request, ServerFace
+from toolcrib_mcp.relay.failures import rpc_error
+from toolcrib_mcp.relay.relay import Relay
+from toolcrib_mcp.relay.tools import NamedTools
+from toolcrib_mcp.upstreams import ClientFace
+from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
+
+if TYPE_CHECKING:
+    from toolcrib_mcp.config import ServerSettings
+    from toolcrib_mcp.hub import Hub
+
+_CALL = "tools/call"
+_LIST = "tools/list"
+
+
+class TransparentService:
+    """Serves all that the servers of a hub serve; close it before the hub.
+
+    With one server everything is the server's own, and methods that nobody here knows are passed on, too. With
+    several, tools are called by their provider-safe names, prompts `namespace__name`, and lists are merged. Tools that
+    the operator does not admit are not served in either case.
+    """
+
+    def __init__(self, hub: Hub, *, clock: Clock = SYSTEM_CLOCK) -> None:
+        self.relay = Relay(hub, clock=clock)
+        self._hub = hub
+        self._tools = NamedTools(hub, self.relay.reach, self.relay.pages)
+        self._only = self.relay.only
+        settings = None if self._only is None else hub.servers[self._only].settings
+        self._filter = None if settings is None or _admits_all(settings) else settings
+
+    @property
+    def info(self) -> Mapping[str, Any]:
+        """Name and version of this package: a client that looks closely sees who it speaks with."""
+        return ClientFace().info
+
+    @property
+    def feed(self) -> Feed:
+        """What clients are told without having asked."""
+        return self._hub.feed
+
+    async def face(self) -> ServerFace:
+        """What the servers can do, and how they want to be used.
+
+        Raises:
+            RpcError: There is one server, and it cannot be started.
+        """
+        try:
+            return ServerFace(
+                capabilities=await self.relay.capabilities(), instructions=await self.relay.instructions()
+            )
+        except ToolError as error:
+            raise rpc_error(error) from error
+
+    async def answer(self, request: Request) -> Mapping[str, Any]:
+        """The result of a request, as the server gave it.
+
+        Raises:
+            RpcError: The error that the client gets; one of the server's as it came.
+        """
+        try:
+            if self._only is not None:
+                return await self._of_one(self._only, request)
+            if request.method == _CALL:
+                server, name = await self._tools.named(request.params.get("name"))
+                return await self.relay.call(server, _CALL, {**request.params, "name": name}, request)
+            if request.method == _LIST:
+                return await self._tools.page(request.params.get("cursor"))
+        except ToolError as error:
+            raise rpc_error(error) from error
+        return await self.relay.answer(request)
+
+    async def subscribe(self, listener: str, uri: str) -> None:
+        """Have a notice published `to` the listener whenever the resource has changed.
+
+        Raises:
+            RpcError: No server tells of its changes, or the one that has it could not be asked.
+        """
+        await self.relay.subscribe(listener, uri)
+
+    async def unsubscribe(self, listener: str, uri: str) -> None:
+        """The listener no longer wants to know."""
+        await self.relay.unsubscribe(listener, uri)
+
+    async def end(self, conversation: str) -> None:
+        """A client has gone."""
+        await self.relay.end(conversation)
+
+    async def aclose(self) -> None:
+        """Stop every call that waits for a client."""
+        await self.relay.aclose()
+
+    async def _of_one(self, server: str, request: Request) -> Mapping[str, Any]:
+        method, settings = request.method, self._filter
+        if settings is not None and method == _CALL:
+            name = request.params.get("name")
+            if isinstance(name, str) and not settings.admits(name):
+                raise _not_served(name)
+        result = await self.relay.call(server, method, request.params, request)
+        if settings is not None and method == _LIST and isinstance(tools := result.get("tools"), list):
+            return {**result, "tools": [tool for tool in tools if _admits(settings, tool)]}
+        return result
+
+
+def _admits_all(settings: ServerSettings) -> bool:
+    return "*" in settings.allow and not settings.deny
+
+
+def _admits(settings: ServerSettings, tool: Any) -> bool:
+    name = tool.get("name") if isinstance(tool, dict) else None
+    return not isinstance(name, str) or settings.admits(name)
+
+
+def _not_served(name: str) -> UnknownTool:
+    return UnknownTool(f"There is no tool {quoted(name)}.", hint="See `tools/list` for those that are served.")

@@ -1,0 +1,18 @@
+"""Serving a configuration: its servers behind one front, until nobody needs it any more; and who does so right now."""
+
+from __future__ import annotations
+
+from toolcrib_mcp.serving.live import LiveStatus, private_directory, read_live
+from toolcrib_mcp.serving.running import Mode, serve
+from toolcrib_mcp.serving.stopping import StopRequests, stop_signals, unless
+
+__all__ = [
+    "LiveStatus",
+    "Mode",
+    "StopRequests",
+    "private_directory",
+    "read_live",
+    "serve",
+    "stop_signals",
+    "unless",
+]

@@ -1,0 +1,168 @@
+"""Putting a mode together: the servers of a configuration, what clients see of them, and where clients arrive.
+
+What it takes to serve is imported when it is served: whoever only asks who serves does without.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import Callable
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from toolcrib_core.wording import quoted
+from toolcrib_mcp.serving.background import Background
+from toolcrib_mcp.serving.reporting import Reporter
+from toolcrib_mcp.serving.stopping import StopRequests, stop_signals, unless
+
+if TYPE_CHECKING:
+    from toolcrib_mcp.config import GatewayConfig, HttpFront
+    from toolcrib_mcp.front import Service
+    from toolcrib_mcp.gateway import GatewayService
+    from toolcrib_mcp.hub import Hub
+    from toolcrib_mcp.proxy import ProxyService
+    from toolcrib_mcp.relay import TransparentService
+
+Mode: TypeAlias = Literal["gateway", "proxy", "transparent"]
+"""What clients see of the servers: `gateway` three tools, `proxy` a stripped list and two tools, `transparent` all."""
+
+OnReady: TypeAlias = Callable[[str | None], None]
+"""Is told the URL that clients come to, or `None` for standard input and output."""
+
+MANIFEST: Final = "catalog.json"
+"""The file in the directory of a configuration that holds the tools its servers are known to have."""
+
+DRAIN: Final = 5.0
+"""Seconds that requests under way have to finish when it is time to stop."""
+
+CLOSE_AT_ONCE: Final = 1.0
+"""Seconds that servers have to be gone when they are killed; the end of the process takes whatever is left."""
+
+PATIENCE: Final = 5.0
+"""Seconds that a list waits, once, for servers whose tools are not known yet."""
+
+_logger = logging.getLogger("toolcrib.mcp")
+
+
+async def serve(
+    config: GatewayConfig,
+    *,
+    mode: Mode,
+    http: HttpFront | None = None,
+    state_dir: Path | None = None,
+    on_ready: OnReady | None = None,
+) -> None:
+    """Serve a configuration over HTTP, or without `http` over standard input and output, until it is to stop.
+
+    It is to stop when the client closes standard input, or at SIGTERM or SIGINT: then no more is taken in, what is
+    under way has five seconds, and every server is closed; at a second signal that happens at once. Clients are
+    answered while the servers are still starting. `state_dir` is the directory of this configuration alone, in which
+    known tools, live health and large results are kept; without it, none of them outlives the process.
+
+    Raises:
+        ConfigError: The address cannot be listened at, or must not be.
+        OSError: Standard input or output is closed.
+        StoreError: The database of large results cannot be opened.
+    """
+    from toolcrib_mcp.hub import Hub
+
+    # What the hub tells clients of depends on what they see.
+    config = replace(config, settings=config.settings.model_copy(update={"mode": mode}))
+    manifest = None if state_dir is None else state_dir / MANIFEST
+    with stop_signals() as stop:
+        hub = Hub(config, solo=http is None, manifest=manifest)
+        serving = _Serving(hub=hub, mode=mode, http=http, state_dir=state_dir, on_ready=on_ready, stop=stop)
+        try:
+            await unless(stop.insisted, serving.run())
+        finally:
+            await _close(hub, stop)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Serving:
+    hub: Hub
+    mode: Mode
+    http: HttpFront | None
+    state_dir: Path | None
+    on_ready: OnReady | None
+    stop: StopRequests
+
+    async def run(self) -> None:
+        async with Background() as background, aclosing(await self._service()) as service:
+            background.spawn(self._start())
+            if self.http is None:
+                self._ready(None, background)
+                await self._over_stdio(service)
+            else:
+                await self._over_http(service, self.http, background)
+
+    async def _service(self) -> GatewayService | ProxyService | TransparentService:
+        if self.mode == "transparent":
+            from toolcrib_mcp.relay import TransparentService
+
+            return TransparentService(self.hub)
+        if self.mode == "gateway":
+            from toolcrib_mcp.gateway import open_gateway_service
+
+            return await open_gateway_service(self.hub, state_dir=self.state_dir)
+        from toolcrib_mcp.proxy import ProxyRuntime, ProxyService
+
+        return ProxyService(ProxyRuntime(self.hub, patience=PATIENCE))
+
+    async def _over_stdio(self, service: Service) -> None:
+        from toolcrib_mcp.front.stdio import serve_stdio
+
+        max_message = self.hub.config.settings.limits.max_message_bytes
+        await serve_stdio(service, drain=DRAIN, max_message=max_message, stop=self.stop.asked)
+
+    async def _over_http(self, service: Service, address: HttpFront, background: Background) -> None:
+        from toolcrib_mcp.front.http import HttpFrontSettings, serve_http
+
+        front = serve_http(
+            service,
+            host=address.host,
+            port=address.port,
+            settings=HttpFrontSettings(drain_timeout=DRAIN),
+            on_ready=lambda url: self._ready(url, background),
+        )
+        await unless(self.stop.asked, front)
+
+    def _ready(self, url: str | None, background: Background) -> None:
+        if self.state_dir is not None:
+            reporter = Reporter(
+                directory=self.state_dir,
+                mode=self.mode,
+                address=url or "stdio",
+                describe=lambda: self.hub.status().to_json(),
+            )
+            background.spawn(reporter.run())
+        if self.on_ready is not None:
+            self.on_ready(url)
+
+    async def _start(self) -> None:
+        seconds = max((each.settings.start_timeout for each in self.hub.servers.values()), default=0.0)
+        for report in await self.hub.start(timeout=seconds):
+            if report.error is not None:
+                _logger.warning("the server %s is not ready: %s", quoted(report.name), report.error.message)
+
+
+async def _close(hub: Hub, stop: StopRequests) -> None:
+    """End every server; nothing is under way any more, or nobody waits for it."""
+    running = [each.health.pid for each in hub.status().servers.values() if each.health.pid is not None]
+    closing = asyncio.create_task(hub.aclose(drain=0))
+    insisted = asyncio.create_task(stop.insisted.wait())
+    await asyncio.wait((closing, insisted), return_when=asyncio.FIRST_COMPLETED)
+    insisted.cancel()
+    if not closing.done():
+        for pid in running:
+            # Each server leads a group of its own, with whatever it has started.
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(pid, signal.SIGKILL)
+    await asyncio.wait((closing,), timeout=CLOSE_AT_ONCE if stop.insisted.is_set() else None)
+    if closing.done():
+        await closing

@@ -1,0 +1,113 @@
+"""Asking the person behind a client whether a call may run: the question, the answer, and how it travels in between."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
+from typing import Any, Final, Literal, TypeAlias
+
+import orjson
+
+from toolcrib_core.wording import count
+from toolcrib_mcp.front.envelope import INVALID_PARAMS
+from toolcrib_mcp.front.service import Caller
+from toolcrib_mcp.rpc import RpcError
+from toolcrib_runtime.errors import ApprovalRefused
+from toolcrib_runtime.policy.approval_tokens import MAX_BY_LENGTH
+from toolcrib_runtime.policy.approvals import PendingApproval
+
+ELICIT: Final = "elicitation/create"
+
+MAX_STATE: Final = 8_192
+"""How long a `requestState` may be: a question is far shorter."""
+
+MAX_SHOWN_ARGUMENTS: Final = 2_000
+"""How many characters of the arguments the person who decides is shown."""
+
+Decision: TypeAlias = Literal["yes", "no", "none"]
+
+_QUESTION = "approval"
+_ANSWER = "approve"
+_FORM: Final = {
+    "type": "object",
+    "properties": {_ANSWER: {"type": "boolean", "title": "Run it", "description": "Whether this call may run, once."}},
+    "required": [_ANSWER],
+}
+
+
+def can_be_asked(caller: Caller) -> bool:
+    """Whether the client shows forms to a person; one that names no mode of elicitation means forms."""
+    offered = caller.capabilities.get("elicitation")
+    return isinstance(offered, Mapping) and (not offered or "form" in offered)
+
+
+def question(pending: PendingApproval, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The params of the elicitation. The client sent the arguments itself, so they are shown."""
+    message = f"{pending.summary} You are asked because {pending.reason}."
+    return {"message": f"{message} Arguments: {_shown(arguments)}" if arguments else message, "requestedSchema": _FORM}
+
+
+def decision_in(answer: object) -> Decision:
+    """What the person decided; whatever is not a clear yes or no is none."""
+    if not isinstance(answer, Mapping):
+        return "none"
+    content = answer.get("content")
+    match answer.get("action"):
+        case "accept" if isinstance(content, Mapping) and isinstance(content.get(_ANSWER), bool):
+            return "yes" if content[_ANSWER] else "no"
+        case "decline":
+            return "no"
+    return "none"
+
+
+def who_answers(caller: Caller) -> str:
+    """Whose decision it is, for those who ask later."""
+    name = caller.principal or caller.info.get("name")
+    return f"the user of {name}"[:MAX_BY_LENGTH] if isinstance(name, str) else "the user of the client"
+
+
+def input_required(pending: PendingApproval, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer to a modern client: to ask, and to make the same call again with what was decided.
+
+    The state is the question itself. It is sealed, so that nobody can change it, and gives no right by itself.
+    """
+    asked = {"method": ELICIT, "params": {"mode": "form", **question(pending, arguments)}}
+    return {
+        "resultType": "input_required",
+        "inputRequests": {_QUESTION: asked},
+        "requestState": urlsafe_b64encode(orjson.dumps(pending.to_dict())).decode(),
+    }
+
+
+def answered(params: Mapping[str, Any]) -> tuple[PendingApproval, Decision] | None:
+    """The question that a modern client was asked, and what was decided; `None` if it was asked nothing.
+
+    Raises:
+        RpcError: The state is not one that was given here.
+    """
+    state = params.get("requestState")
+    if state is None:
+        return None
+    responses = params.get("inputResponses")
+    return _read(state), decision_in(responses.get(_QUESTION) if isinstance(responses, Mapping) else None)
+
+
+def _read(state: object) -> PendingApproval:
+    text = state if isinstance(state, str) and len(state) <= MAX_STATE else ""
+    try:
+        return PendingApproval.from_dict(orjson.loads(urlsafe_b64decode(text.encode("ascii"))))
+    except (ValueError, ApprovalRefused):
+        raise RpcError(INVALID_PARAMS, "The `requestState` is not one that was given here.") from None
+
+
+def _shown(arguments: Mapping[str, Any]) -> str:
+    text = orjson.dumps(arguments).decode()
+    cut = text[:MAX_SHOWN_ARGUMENTS]
+    # What cannot be seen could hide half of a call from the person who decides.
+    visible = cut if cut.isprintable() else "".join(each if each.isprintable() else _escaped(each) for each in cut)
+    hidden = len(text) - len(cut)
+    return f"{visible}… ({count(hidden, 'more character')})" if hidden else visible
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode()

@@ -1,0 +1,116 @@
+"""One `tools/call`: run with the client's progress, stopped with its request, and asked about where rules want that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from toolcrib_core import Principal, ToolContext, ToolDefinition, ToolError
+from toolcrib_core.wording import kind_of, quoted
+from toolcrib_mcp.front.envelope import INVALID_PARAMS
+from toolcrib_mcp.front.service import Caller, Request
+from toolcrib_mcp.rpc import RpcError
+from toolcrib_mcp.toolboxes.asking import (
+    ELICIT,
+    Decision,
+    answered,
+    can_be_asked,
+    decision_in,
+    input_required,
+    question,
+    who_answers,
+)
+from toolcrib_mcp.toolboxes.progress import relayed_progress
+from toolcrib_mcp.toolboxes.results import META_APPROVAL, call_result, error_result
+from toolcrib_mcp.upstreams.eras import Era
+from toolcrib_runtime import EventListener, Toolbox, ToolCall, ToolResult
+from toolcrib_runtime.errors import NotPermitted
+from toolcrib_runtime.policy.approvals import PendingApproval
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calling:
+    """One call of one tool, from the request of a client to the result that it gets."""
+
+    toolbox: Toolbox
+    definition: ToolDefinition
+    request: Request
+    patience: float
+    """The seconds that a person has to answer, where the client waits for that within its request."""
+
+    async def result(self) -> dict[str, Any]:
+        """The result of `tools/call`; being cancelled stops the tool.
+
+        Raises:
+            RpcError: The request is not one of a call.
+        """
+        call = self._call()
+        settled = answered(self.request.params) if self._is_modern else None
+        async with relayed_progress(self.request) as listener:
+            if settled is not None:
+                return await self._decided(call, *settled, listener)
+            result = await self._run(call, listener)
+            if result.action is None or not can_be_asked(self.request.caller):
+                return self._told(result)
+            if self._is_modern:
+                return input_required(result.action, _arguments(call))
+            return await self._decided(call, result.action, await self._ask(call, result.action), listener)
+
+    @property
+    def _is_modern(self) -> bool:
+        return self.request.caller.era is Era.MODERN
+
+    def _call(self) -> ToolCall:
+        arguments = self.request.params.get("arguments")
+        if arguments is not None and not isinstance(arguments, Mapping):
+            raise RpcError(INVALID_PARAMS, f"`arguments` must be an object, not {kind_of(arguments)}.")
+        approval = self.request.meta.get(META_APPROVAL)
+        granted = approval if isinstance(approval, str) else None
+        return ToolCall(tool=self.definition.id, arguments=arguments, approval=granted)
+
+    async def _decided(
+        self, call: ToolCall, pending: PendingApproval, decision: Decision, listener: EventListener | None
+    ) -> dict[str, Any]:
+        if decision == "no":
+            return error_result(_declined(self.definition), self.definition)
+        if decision == "yes":
+            try:
+                approval = self.toolbox.grant(pending, by=who_answers(self.request.caller))
+            except ToolError as refused:
+                return error_result(refused, self.definition)
+            call = call._replace(approval=approval)
+        # Nobody decided: the call says itself that it needs approval, and nobody is asked again.
+        return self._told(await self._run(call, listener))
+
+    async def _ask(self, call: ToolCall, pending: PendingApproval) -> Decision:
+        asked = question(pending, _arguments(call))
+        try:
+            return decision_in(await self.request.channel.ask(ELICIT, asked, timeout=self.patience))
+        except RpcError:
+            return "none"
+
+    async def _run(self, call: ToolCall, listener: EventListener | None) -> ToolResult:
+        context = _context_of(self.request.caller)
+        if listener is None:
+            return await self.toolbox.execute(call, context=context)
+        return await self.toolbox.execute(call, context=context, on_event=listener)
+
+    def _told(self, result: ToolResult) -> dict[str, Any]:
+        return call_result(result, self.definition, era=self.request.caller.era)
+
+
+def _context_of(caller: Caller) -> ToolContext | None:
+    return None if caller.principal is None else ToolContext(user=Principal(id=caller.principal))
+
+
+def _arguments(call: ToolCall) -> Mapping[str, Any]:
+    return call.arguments if isinstance(call.arguments, Mapping) else {}
+
+
+def _declined(definition: ToolDefinition) -> NotPermitted:
+    return NotPermitted(
+        f"The person who was asked does not allow this call of {quoted(definition.id)}.",
+        hint="Nothing was run. Do not make the call again unless you are told to.",
+        details={"reason": "declined"},
+    )

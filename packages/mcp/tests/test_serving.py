@@ -1,0 +1,208 @@
+"""Serving a configuration, from the first request until nothing is left."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+import time
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from mcp import Client
+from process_children import SIGN, nothing_left, until
+
+from tests.chaos import hostile_server
+from toolcrib_mcp import ConfigError, load_config
+from toolcrib_mcp.config import HttpFront
+from toolcrib_mcp.serving import read_live, serve
+from toolcrib_mcp.serving.background import Background
+
+INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+ANYWHERE = HttpFront(port=0)
+
+
+@pytest.fixture
+async def family():
+    async with nothing_left() as family:
+        yield family
+
+
+def _config(directory: Path, family: str, **modes: str):
+    servers = {
+        name: {
+            "command": sys.executable,
+            "args": ["-I", "-S", hostile_server.__file__, "--mode", mode],
+            "env": {SIGN: family},
+        }
+        for name, mode in modes.items()
+    }
+    file = directory / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+    return load_config(file)
+
+
+@asynccontextmanager
+async def _serving(config, **options):
+    """The URL; at the end, it is asked to stop and has."""
+    ready = asyncio.get_running_loop().create_future()
+    task = asyncio.create_task(serve(config, http=ANYWHERE, on_ready=ready.set_result, **options))
+    try:
+        async with asyncio.timeout(30):
+            await asyncio.wait((task, ready), return_when=asyncio.FIRST_COMPLETED)
+            yield ready.result() if ready.done() else await task
+            _terminate_ourselves(task)
+            await task
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+@pytest.mark.enable_socket
+@pytest.mark.req("GW-6.1")
+async def test_in_transparent_mode_clients_see_the_tools_as_they_are(tmp_path, family):
+    async with _serving(_config(tmp_path, family, one="good"), mode="transparent") as url, Client(url) as client:
+        tools = await client.list_tools()
+        result = await client.call_tool("echo", {"nonce": "n1"})
+
+    assert [tool.name for tool in tools.tools] == ["echo", "steady"]
+    assert result.structured_content == {"nonce": "n1"}
+
+
+@pytest.mark.enable_socket
+@pytest.mark.req("GW-6.1", "GW-4.1")
+async def test_in_proxy_mode_clients_see_two_tools_and_a_stripped_list(tmp_path, family):
+    async with _serving(_config(tmp_path, family, one="good"), mode="proxy") as url, Client(url) as client:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        result = await client.call_tool("tool_execute", {"tool_id": names[2], "args": {"nonce": "n1"}})
+
+    assert names[:2] == ["tool_hydrate", "tool_execute"]
+    assert result.structured_content == {"nonce": "n1"}
+
+
+@pytest.mark.enable_socket
+@pytest.mark.req("GW-6.4")
+async def test_while_it_serves_its_health_can_be_read_and_afterwards_not(tmp_path, family):
+    state = tmp_path / "state"
+    async with _serving(_config(tmp_path, family, one="good"), mode="proxy", state_dir=state) as url:
+        await until(lambda: _tools_told(state) == [2])
+        (live,) = read_live(state, now=0)
+
+    assert (live.pid, live.mode, live.address) == (os.getpid(), "proxy", url)
+    assert [path.name for path in state.iterdir()] == ["catalog.json"]
+
+
+@pytest.mark.enable_socket
+@pytest.mark.req("GW-6.4")
+@pytest.mark.fault("F1")
+async def test_a_server_that_cannot_start_is_told_of_and_keeps_nobody_from_being_served(tmp_path, family, caplog):
+    config = _config(tmp_path, family, bad="crash", good="good")
+    with caplog.at_level(logging.WARNING, logger="toolcrib.mcp"):
+        async with _serving(config, mode="transparent") as url, Client(url) as client:
+            result = await client.call_tool("good__echo", {"nonce": "n1"})
+            await until(lambda: any("the server `bad` is not ready" in each for each in caplog.messages))
+
+    assert result.structured_content == {"nonce": "n1"}
+
+
+@pytest.mark.enable_socket
+@pytest.mark.req("GW-8.7")
+@pytest.mark.fault("F16")
+async def test_a_second_signal_kills_what_does_not_want_to_end(tmp_path, family):
+    state = tmp_path / "state"
+    config = _config(tmp_path, family, stubborn="ignores_sigterm")
+    async with _serving(config, mode="transparent", state_dir=state):
+        await until(lambda: _tools_told(state) == [2])
+        os.kill(os.getpid(), signal.SIGTERM)
+        await until(lambda: not read_live(state, now=0))
+        # The servers are being closed, and at the end of this block comes the second signal.
+        since = time.monotonic()
+
+    assert time.monotonic() - since < 3  # it would take two seconds to end by itself, and two more to be killed
+
+
+async def test_an_address_that_must_not_be_served_on_is_refused_and_nothing_is_left(tmp_path, family):
+    config = _config(tmp_path, family, one="good")
+
+    with pytest.raises(ConfigError, match="token"):
+        await serve(config, mode="proxy", http=HttpFront(host="0.0.0.0", port=0))
+
+
+@pytest.mark.fault("F16")
+async def test_over_standard_input_and_output_it_ends_when_the_client_leaves(tmp_path, family):
+    config = _config(tmp_path, family, one="good")
+    ready: list[str | None] = []
+    with _standard_streams() as (to_server, from_server):
+        serving = asyncio.create_task(serve(config, mode="transparent", on_ready=ready.append))
+        message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
+        to_server.write(json.dumps(message).encode() + b"\n")
+        answer = json.loads(await asyncio.to_thread(from_server.readline))
+        to_server.close()
+        async with asyncio.timeout(15):
+            await serving
+
+    assert ready == [None]
+    assert answer["result"]["serverInfo"]["name"] == "toolcrib"
+
+
+async def test_what_fails_beside_the_serving_is_logged_and_ends_nothing(caplog):
+    async def fail():
+        raise ValueError("no")
+
+    async with Background() as background:
+        background.spawn(fail())
+        await until(lambda: bool(caplog.records))
+
+    assert caplog.messages == ["something beside the serving has failed"]
+
+
+async def test_what_goes_on_beside_the_serving_ends_with_it():
+    ended = asyncio.Event()
+
+    async def go_on():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async with Background() as background:
+        background.spawn(go_on())
+        await asyncio.sleep(0)
+
+    assert ended.is_set()
+
+
+def _terminate_ourselves(serving: asyncio.Task[None]) -> None:
+    # Only while somebody hears it: else it would be the end of the tests.
+    if not serving.done():
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _tools_told(state: Path) -> list[int | None]:
+    return [
+        server["health"].get("tools") for live in read_live(state, now=0) for server in live.hub["servers"].values()
+    ]
+
+
+@contextmanager
+def _standard_streams():
+    """Pipes in place of our standard input and output, with their other ends."""
+    kept = [os.dup(0), os.dup(1)]
+    input_end, to_server = os.pipe()
+    from_server, output_end = os.pipe()
+    os.dup2(input_end, 0)
+    os.dup2(output_end, 1)
+    os.close(input_end)
+    os.close(output_end)
+    try:
+        with os.fdopen(to_server, "wb", buffering=0) as writing, os.fdopen(from_server, "rb") as reading:
+            yield writing, reading
+    finally:
+        for number, copy in enumerate(kept):
+            os.dup2(copy, number)
+            os.close(copy)

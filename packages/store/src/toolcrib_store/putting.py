@@ -1,0 +1,183 @@
+"""Putting artifacts, any number at once: a statement costs more than the row it writes, so there are few of them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, bindparam, func, insert, select, update
+
+from toolcrib_core import JsonObject
+from toolcrib_store.blobs import add_blobs
+from toolcrib_store.errors import QuotaExceeded
+from toolcrib_store.tables import ARTIFACTS, BLOBS
+
+PREFIX: Final = "art_"
+
+_HANDLE_LENGTHS = (16, 26, 52)
+# How many values one statement asks about; every database takes so many.
+_AT_ONCE = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Owner:
+    """Whose an artifact is: a principal's, in whatever session; and where nobody knows who it is, the session's."""
+
+    principal: str | None = None
+    session: str = ""
+
+    @property
+    def key(self) -> str:
+        """What rows are found by; no principal can be spelled like a session."""
+        return f"s:{self.session}" if self.principal is None else f"p:{self.principal}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArtifactLimits:
+    """How long artifacts live and how much room they take; sizes in bytes."""
+
+    seconds: float = 24 * 3600.0
+    max_artifact: int = 64 * 1024 * 1024
+    max_owner: int = 256 * 1024 * 1024
+    max_owner_count: int = 10_000
+    max_total: int = 4 * 1024 * 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewArtifact:
+    """Content to be kept, and what is said about it."""
+
+    content: bytes
+    media_type: str
+    kind: str
+    source: str
+    """What made it: the id of a tool."""
+    facts: JsonObject = field(default_factory=dict)
+
+    @property
+    def digest(self) -> bytes:
+        """What content is known by."""
+        return hashlib.sha256(self.content).digest()
+
+    def row(self, owner: Owner, *, now: float, seconds: float) -> dict[str, Any]:
+        """All but the handle and whose it is."""
+        return {
+            "session": owner.session,
+            "size": len(self.content),
+            "media_type": self.media_type,
+            "kind": self.kind,
+            "source": self.source,
+            "facts": json.dumps(self.facts, ensure_ascii=False, separators=(",", ":")),
+            "created_at": now,
+            "expires_at": now + seconds,
+        }
+
+
+def put_rows(
+    connection: Connection, every: Mapping[bytes, NewArtifact], *, owner: Owner, limits: ArtifactLimits, now: float
+) -> dict[bytes, dict[str, Any]]:
+    """Keep these, by digest, and give their rows; what the owner has already is renewed, under its handle.
+
+    Raises:
+        QuotaExceeded: There is no room for all of them.
+    """
+    rows = {digest: new.row(owner, now=now, seconds=limits.seconds) for digest, new in every.items()}
+    # Asked by digest alone: few owners share content, and a database would rather go through all that one owner has.
+    known = {
+        row.digest: row
+        for row in _asked(connection, (ARTIFACTS.c.id, ARTIFACTS.c.owner, ARTIFACTS.c.handle), ARTIFACTS.c.digest, rows)
+        if row.owner == owner.key
+    }
+    new = {digest: each.content for digest, each in every.items() if digest not in known}
+    stored = {row.digest for row in _asked(connection, (), BLOBS.c.digest, new)}
+    unstored = {digest: content for digest, content in new.items() if digest not in stored}
+    _make_sure_of_room(connection, owner, limits, new=new, unstored=unstored)
+    if known:
+        _renew(connection, {row.id: rows[digest] for digest, row in known.items()})
+    if new:
+        add_blobs(connection, unstored, now=now)
+        handles = _new_handles(connection, owner, list(new))
+        added = [{**rows[each], "owner": owner.key, "handle": handles[each], "digest": each} for each in new]
+        connection.execute(insert(ARTIFACTS), added)
+    else:
+        handles = {}
+    return {
+        each: {**row, "handle": known[each].handle if each in known else handles[each]} for each, row in rows.items()
+    }
+
+
+def over_quota(what: str, wanted: int, limit: int) -> QuotaExceeded:
+    """What is raised when there is no room."""
+    return QuotaExceeded(
+        f"The {what} would take {wanted:,}, of at most {limit:,}.",
+        hint="Ask the tool for less, or wait until earlier results have expired.",
+        details={"quota": what, "wanted": wanted, "limit": limit},
+    )
+
+
+def _make_sure_of_room(
+    connection: Connection,
+    owner: Owner,
+    limits: ArtifactLimits,
+    *,
+    new: Mapping[bytes, bytes],
+    unstored: Mapping[bytes, bytes],
+) -> None:
+    if not new:
+        return
+    used, number = connection.execute(
+        select(func.coalesce(func.sum(ARTIFACTS.c.size), 0), func.count()).where(ARTIFACTS.c.owner == owner.key)
+    ).one()
+    if number + len(new) > limits.max_owner_count:
+        raise over_quota("number of artifacts", number + len(new), limits.max_owner_count)
+    used += sum(map(len, new.values()))
+    if used > limits.max_owner:
+        raise over_quota("owner", used, limits.max_owner)
+    total = connection.scalar(select(func.coalesce(func.sum(BLOBS.c.size), 0))) or 0
+    total += sum(map(len, unstored.values()))
+    if unstored and total > limits.max_total:
+        raise over_quota("store", total, limits.max_total)
+
+
+def _renew(connection: Connection, rows: Mapping[int, dict[str, Any]]) -> None:
+    names = next(iter(rows.values()))
+    statement = (
+        update(ARTIFACTS)
+        .where(ARTIFACTS.c.id == bindparam("row_id"))
+        .values({each: bindparam(f"new_{each}") for each in names})
+    )
+    connection.execute(
+        statement, [{"row_id": row_id, **{f"new_{name}": row[name] for name in row}} for row_id, row in rows.items()]
+    )
+
+
+def _new_handles(connection: Connection, owner: Owner, digests: Sequence[bytes]) -> dict[bytes, str]:
+    handles: dict[bytes, str] = {}
+    open_digests = list(digests)
+    for length in _HANDLE_LENGTHS:
+        wanted = {digest: _handle(digest, length) for digest in open_digests}
+        asked = _asked(connection, (ARTIFACTS.c.owner,), ARTIFACTS.c.handle, wanted.values())
+        taken = {row.handle for row in asked if row.owner == owner.key} | set(handles.values())
+        for digest, handle in wanted.items():
+            if handle not in taken:
+                handles[digest] = handle
+                taken.add(handle)
+        open_digests = [each for each in open_digests if each not in handles]
+    return handles
+
+
+def _handle(digest: bytes, length: int) -> str:
+    return PREFIX + base64.b32encode(digest).decode().rstrip("=").lower()[:length]
+
+
+def _asked(
+    connection: Connection, columns: Sequence[ColumnElement[Any]], key: ColumnElement[Any], values: Iterable[object]
+) -> Iterator[Any]:
+    """The rows whose key is one of the values."""
+    every = list(values)
+    for start in range(0, len(every), _AT_ONCE):
+        yield from connection.execute(select(key, *columns).where(key.in_(every[start : start + _AT_ONCE])))
