@@ -8,7 +8,7 @@ from typing import Any
 
 import mcp.types as t
 import pytest
-from hub_cases import CALL, ECHOED, FORM, caller, config_file, eventually
+from hub_cases import CALL, ECHOED, caller, config_file, eventually
 from mcp.server import Server
 from scripted_servers import ScriptedServer
 from sdk_servers import serving_sdk
@@ -103,10 +103,10 @@ async def test_a_private_connection_over_http_knows_which_arguments_headers_repe
     server = Server("fixture", version="1", on_list_tools=list_tools, on_call_tool=call_tool)
     params = {"name": "deploy", "arguments": {"region": "north"}}
     async with asyncio.timeout(30), serving_sdk(server) as url:
-        config = config_file(tmp_path, {"web": {"url": url}}, servers={"web": {"grants": ["elicitation"]}})
+        config = config_file(tmp_path, {"web": {"url": url}}, servers={"web": {"grants": ["logging"]}})
         async with Hub(config) as hub:
             await hub.start(timeout=10)
-            async with hub.lease("web", caller(Era.MODERN, capabilities=FORM)) as upstream:
+            async with hub.lease("web", caller(Era.MODERN, log_level="info")) as upstream:
                 is_private = upstream is not hub.shared("web")
                 await upstream.call("tools/call", params)
 

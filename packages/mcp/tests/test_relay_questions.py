@@ -11,7 +11,7 @@ from relay_servers import QUESTION, RelayServer
 
 from toolcrib_mcp.errors import UpstreamFailed
 from toolcrib_mcp.rpc import OnRequest, RpcError
-from toolcrib_mcp.upstreams.eras import Era
+from toolcrib_mcp.upstreams.eras import META_CAPABILITIES, Era
 
 SAID = {"ask": "accept {'colour': 'red'}", "sample": "m says hello", "roots": "roots ['file:///home']"}
 METHODS = {"ask": "elicitation/create", "sample": "sampling/createMessage", "roots": "roots/list"}
@@ -239,3 +239,19 @@ async def test_two_clients_are_asked_apart() -> None:
         results = await asyncio.gather(*(client.call("ask") for client in (one, other) for _ in range(5)))
 
     assert [text_of(each) for each in results] == ["accept {'colour': 'red'}"] * 5 + ["accept {'colour': 'blue'}"] * 5
+
+
+@pytest.mark.req("GW-6.6")
+async def test_a_modern_server_is_told_with_each_request_what_of_the_client_it_may_use() -> None:
+    server = RelayServer(era=Era.MODERN)
+
+    async with transparent(server, grants=("elicitation",)) as case:
+        async with case.client(Era.MODERN, capabilities=OFFERS) as client:
+            await client.call("ask")
+        granted = server.params_of("tools/call")["_meta"][META_CAPABILITIES]
+        async with case.client(Era.MODERN, capabilities={}) as client:
+            await client.call("echo")
+        offered_nothing = server.params_of("tools/call")["_meta"][META_CAPABILITIES]
+
+    assert granted == {"elicitation": OFFERS["elicitation"]}
+    assert offered_nothing == {}

@@ -102,6 +102,7 @@ class Hub:
         self._private = PrivateLines(
             self.servers,
             open_upstream=self._open,
+            shared=self.shared,
             era_of=self._era_of,
             feed=self.feed,
             limits=limits,
@@ -164,8 +165,8 @@ class Hub:
     ) -> AsyncIterator[Upstream]:
         """The upstream for one request of a client, which holds a place at the server meanwhile.
 
-        It is the shared one, unless the server was granted something of its client: then it is one that only this
-        client, or only clients that offer the same, speak with. What the server asks goes to `on_request` of the latest
+        It is the shared one, unless a server of the handshake era was granted something of its client: then it is one
+        that only this client speaks with, for now or for good. What the server asks goes to `on_request` of the latest
         lease under way; what it tells, log messages above all, goes to `on_notification`, and without one is a notice
         for the caller's conversation. `timeout` is how long to wait for a place; as long as a call may take without it.
 

@@ -27,9 +27,9 @@ ASKED: tuple[str, ...] = ("elicitation", "sampling", "roots")
 
 @dataclass(frozen=True, kw_only=True)
 class LineKey:
-    """Who a line is for: a conversation; any modern caller; or whoever holds it at the time."""
+    """Who a line is for: a conversation, or whoever holds it at the time."""
 
-    kind: Literal["conversation", "common", "exclusive"]
+    kind: Literal["conversation", "exclusive"]
     server: str
     offered: bytes
     conversation: str | None = None
@@ -47,7 +47,8 @@ class OpenUpstream(Protocol):
 class PrivateLines:
     """Gives every request the line of its client, and keeps clients apart.
 
-    `era_of` finds out which era a server speaks. With `solo` all clients are one, which hears every log message.
+    A modern server has no need to be kept apart: `shared` gives the connection that everybody uses. `era_of` finds out
+    which era a server speaks. With `solo` all clients are one, which hears every log message.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class PrivateLines:
         servers: Mapping[str, HubServer],
         *,
         open_upstream: OpenUpstream,
+        shared: Callable[[str], Upstream],
         era_of: Callable[[str], Awaitable[Era]],
         feed: Feed,
         limits: HubLimits,
@@ -64,6 +66,7 @@ class PrivateLines:
         self._solo = solo
         self.lines = Lines(limit=limits.max_private)
         self._open_upstream = open_upstream
+        self._shared = shared
         self._era_of = era_of
         self._feed = feed
         self._idle_after = limits.idle_after
@@ -89,9 +92,8 @@ class PrivateLines:
             with line.voices.heard(voice):
                 yield line.upstream
         elif not wants_logs(server, caller) and await self._era_of(server.name) is Era.MODERN:
-            line = self._common(server, offered)
-            with line.voices.heard(Voice()):
-                yield line.upstream
+            # It asks in its result, and each request says what its client can do.
+            yield self._shared(server.name)
         else:
             places = self._exclusive[server.name]
             async with (
@@ -111,10 +113,6 @@ class PrivateLines:
             self._feed.publish(Notice(method=method, params=params, to=frozenset({conversation})))
 
         return self.lines.find(key) or self._open(key, server, offered, era=Era.HANDSHAKE, hear=hear)
-
-    def _common(self, server: HubServer, offered: Mapping[str, Any]) -> Line:
-        key = _key("common", server, offered)
-        return self.lines.find(key) or self._open(key, server, offered)
 
     @asynccontextmanager
     async def _exclusively(
@@ -182,7 +180,7 @@ def _is_nobodys(line: Line) -> bool:
 
 
 def _key(
-    kind: Literal["conversation", "common", "exclusive"],
+    kind: Literal["conversation", "exclusive"],
     server: HubServer,
     offered: Mapping[str, Any],
     conversation: str | None = None,

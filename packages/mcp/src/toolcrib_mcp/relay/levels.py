@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from toolcrib_mcp.errors import UpstreamFailed
@@ -16,6 +16,8 @@ from toolcrib_mcp.relay.meta import with_meta
 from toolcrib_mcp.rpc import OnNotification
 from toolcrib_mcp.upstreams import Agreement, Era, Upstream
 
+_EVERYTHING: Final = "debug"
+
 
 class LogLevels:
     """Which level each server of the handshake era was told last; one that started anew is told again."""
@@ -23,20 +25,28 @@ class LogLevels:
     def __init__(self) -> None:
         self._told: WeakKeyDictionary[Upstream, tuple[Agreement, str]] = WeakKeyDictionary()
 
-    async def apply(self, upstream: Upstream, level: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def apply(
+        self, upstream: Upstream, agreement: Agreement, caller: Caller, params: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
         """The params for a modern server, which is told with every request; an older one is told first, and once.
 
         Raises:
             UpstreamError: The server could not be told.
         """
-        agreement = await upstream.agreed()
+        level = caller.log_level
         if agreement.era is Era.MODERN:
-            return with_meta(params, META_LOG_LEVEL, level)
-        if "logging" in agreement.capabilities and self._told.get(upstream) != (agreement, level):
+            # It keeps silent unless it is told a level, and a client of the handshake era need not name one.
+            level = _EVERYTHING if level is None and caller.era is Era.HANDSHAKE else level
+            return params if level is None else with_meta(params, META_LOG_LEVEL, level)
+        if level is not None and "logging" in agreement.capabilities:
+            await self._tell(upstream, agreement, level)
+        return params
+
+    async def _tell(self, upstream: Upstream, agreement: Agreement, level: str) -> None:
+        if self._told.get(upstream) != (agreement, level):
             with suppress(UpstreamFailed):  # its log is as loud as it was, and the call can be made
                 await upstream.call("logging/setLevel", {"level": level})
             self._told[upstream] = (agreement, level)
-        return params
 
 
 def hearer(request: Request) -> OnNotification:

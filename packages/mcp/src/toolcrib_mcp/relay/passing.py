@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolcrib_mcp.errors import UpstreamFailed
 from toolcrib_mcp.front.service import Request
+from toolcrib_mcp.hub.private import offered_to
 from toolcrib_mcp.relay.asking import Asking
 from toolcrib_mcp.relay.failures import rpc_error
 from toolcrib_mcp.relay.levels import LogLevels, hearer
-from toolcrib_mcp.relay.meta import onward_params
+from toolcrib_mcp.relay.meta import onward_params, with_meta
 from toolcrib_mcp.relay.patience import ANSWER_WITHIN, Patience
 from toolcrib_mcp.relay.pending import TOKEN_PREFIX, Belonging, PendingCall, PendingCalls
 from toolcrib_mcp.relay.questions import askable, asks, questions_in
 from toolcrib_mcp.upstreams import Era, Upstream
+from toolcrib_mcp.upstreams.eras import META_CAPABILITIES
 from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
 
 if TYPE_CHECKING:
@@ -92,7 +94,7 @@ class Passing:
         request = errand.request
         on_notification = hearer(request) if errand.logs else None
         async with self._hub.lease(errand.server, request.caller, on_notification=on_notification) as upstream:
-            onward = await self._levelled(upstream, errand)
+            onward = await self._onward(upstream, errand)
             result = await upstream.call(errand.method, onward, on_progress=request.on_progress)
             if not asks(result):
                 return result
@@ -114,7 +116,7 @@ class Passing:
         async with self._hub.lease(
             errand.server, request.caller, on_request=asking.answer, on_notification=on_notification
         ) as upstream:
-            onward = await self._levelled(upstream, errand)
+            onward = await self._onward(upstream, errand)
             result = await upstream.call(errand.method, onward, timeout=timeout, on_progress=request.on_progress)
             if not asks(result):
                 return result
@@ -158,17 +160,23 @@ class Passing:
         async with self._hub.lease(
             errand.server, errand.request.caller, on_request=call.ask, on_notification=on_notification
         ) as upstream:
-            onward = await self._levelled(upstream, errand)
+            onward = await self._onward(upstream, errand)
             timeout = errand.seconds + ANSWER_WITHIN
             on_progress = None if errand.request.on_progress is None else call.on_progress
             result = await upstream.call(errand.method, onward, timeout=timeout, on_progress=on_progress)
         return _checked(result, errand)
 
-    async def _levelled(self, upstream: Upstream, errand: _Errand) -> Mapping[str, Any]:
-        level = errand.request.caller.log_level
-        if level is None or not errand.logs:
+    async def _onward(self, upstream: Upstream, errand: _Errand) -> Mapping[str, Any]:
+        """The params as this server is to get them: a modern one is told with each request what its client wants."""
+        if not errand.may_use and not errand.logs:
             return errand.params
-        return await self._levels.apply(upstream, level, errand.params)
+        caller, params = errand.request.caller, errand.params
+        agreement = upstream.agreement or await upstream.agreed()
+        if errand.may_use and agreement.era is Era.MODERN:
+            params = with_meta(params, META_CAPABILITIES, offered_to(self._hub.servers[errand.server], caller))
+        if not errand.logs:
+            return params
+        return await self._levels.apply(upstream, agreement, caller, params)
 
 
 def _checked(result: dict[str, Any], errand: _Errand) -> dict[str, Any]:

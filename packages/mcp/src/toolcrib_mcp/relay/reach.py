@@ -50,7 +50,7 @@ class Reach:
         self._missed.add(server)
 
     async def all(self, *, within: float | None = None) -> dict[str, Agreement | ToolError]:
-        """By server, in the order of the configuration: what it said, or why it says nothing `within` so many seconds."""
+        """By server, in the order of the configuration: what it said, or why it says nothing in that time."""
         servers = list(self._hub.servers)
         found = await asyncio.gather(*(self._tried(each, within) for each in servers))
         return dict(zip(servers, found, strict=True))

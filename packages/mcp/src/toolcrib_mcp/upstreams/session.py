@@ -62,7 +62,10 @@ class Session:
         meta = params.get("_meta") if params else None
         if self._modern:
             theirs = meta if isinstance(meta, Mapping) else {}
-            return {**(params or {}), "_meta": {**theirs, **self._stamp}}
+            stamped = {**theirs, **self._stamp}
+            if META_CAPABILITIES in theirs:
+                stamped[META_CAPABILITIES] = theirs[META_CAPABILITIES]
+            return {**(params or {}), "_meta": stamped}
         if params is None or not isinstance(meta, Mapping) or _OURS.isdisjoint(meta):
             return params
         # Whoever passes a modern request on must not tell an older server who the client behind us is.

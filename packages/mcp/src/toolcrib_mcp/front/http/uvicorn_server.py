@@ -102,6 +102,10 @@ def _protocol(head_timeout: float) -> type[HttpToolsProtocol]:
                 self._due = None
                 self._head_bytes = 0
 
+        def on_header(self, name: bytes, value: bytes) -> None:
+            # The parser leaves the white space around a value, which is no part of it (RFC 9110, 5.5).
+            super().on_header(name, value.strip(b" \t"))
+
         def _hurry(self) -> None:
             if self._due is None:
                 self._due = self.loop.time() + head_timeout
