@@ -1,5 +1,7 @@
 """A small MCP server: three Python functions, served over standard input and output."""
 
+from __future__ import annotations
+
 import asyncio
 
 from toolcrib_mcp import ToolboxService, serve_stdio

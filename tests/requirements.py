@@ -16,36 +16,17 @@ _PENDING: dict[str, str | None] = {
     "TP": "the toolpacks package holds no features yet",
     "CP": "the contextpacks package holds no features yet",
     "TS": "the toolsets package holds no features yet",
-    "GW": "the gateway of the mcp package is not built yet",
-    "GW-1.1": None,
-    "GW-1.2": None,
-    "GW-1.3": None,
-    "GW-1.4": None,
-    "GW-1.5": None,
-    "GW-1.6": None,
-    "GW-1.7": None,
-    "GW-2": None,
-    "GW-3.2": None,
-    "GW-3.3": None,
-    "GW-4.1": None,
-    "GW-4.3": None,
-    "GW-4.4": None,
-    "GW-5.4": None,
-    "GW-6": None,
-    "GW-9.1": None,
-    "GW-9.3": None,
+    "GW": None,
+    "GW-8": "the safety of the gateway is not built yet",
+    "GW-9.2": "the store is for one host only",
 }
 
 # What a built requirement says beyond what is built: the rest comes with the part that is named.
 _NOTES = {
     "RT-19": "an engine for more than one machine comes later",
     "RT-7": "a ledger that is kept comes with the store package",
-    "GW-1.6": "browse comes with the gateway",
-    "GW-6.8": "`VIEW_FAILED` comes with the gateway, `TOOL_CHANGED` with its pins",
-    "GW-9.3": "`ResultEnvelope` comes with the gateway",
-    "GW-3.2": "the gateway's answer `PATH_INVALID` comes with the mcp package",
-    "GW-3.3": "the cards of the entries come with the mcp package",
-    "GW-2.3": "the reports of `toolcrib status` and `doctor` come with the cli package",
+    "GW-6.8": "`TOOL_CHANGED` comes with the pins, a budget and a policy of the gateway with its safety",
+    "GW-2.3": "the report of `toolcrib doctor` comes with that command",
 }
 
 

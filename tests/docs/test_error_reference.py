@@ -12,6 +12,7 @@ import toolcrib_core
 import toolcrib_mcp
 import toolcrib_runtime
 import toolcrib_semantic
+import toolcrib_store
 from toolcrib_core import ToolError
 
 _REFERENCE = Path(__file__).parents[2] / "docs/reference/errors.md"
@@ -20,9 +21,11 @@ _ROW = re.compile(r"\| `(?P<code>[a-z.-]+)` \| (?P<category>\w+) \| `(?P<name>\w
 
 def _errors() -> set[tuple[str, str, str]]:
     found = set()
-    packages = (toolcrib_core, toolcrib_mcp, toolcrib_runtime, toolcrib_semantic)
+    packages = (toolcrib_core, toolcrib_mcp, toolcrib_runtime, toolcrib_semantic, toolcrib_store)
     modules = [each for package in packages for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
     for module in modules:
+        if module.name.startswith("toolcrib_store.migrations."):
+            continue  # scripts that only alembic can run
         for name, each in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
             if issubclass(each, ToolError):
                 found.add((each.default_code, each.default_category.value, name))

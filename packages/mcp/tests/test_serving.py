@@ -86,6 +86,21 @@ async def test_in_proxy_mode_clients_see_two_tools_and_a_stripped_list(tmp_path,
 
 
 @pytest.mark.enable_socket
+@pytest.mark.req("GW-6.1", "GW-4.2")
+async def test_in_gateway_mode_clients_see_three_tools_and_no_more(tmp_path, family):
+    config = _config(tmp_path, family, one="good")
+    async with _serving(config, mode="gateway", state_dir=tmp_path / "state") as url, Client(url) as client:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        page = await client.call_tool("tool_browse", {"path": "/one"})
+        result = await client.call_tool("tool_execute", {"tool_id": "one__echo", "args": {"nonce": "n1"}})
+
+    assert names == ["tool_browse", "tool_execute", "tool_view"]
+    assert page.content[0].text.startswith("one:echo")
+    assert result.structured_content == {"nonce": "n1"}
+    assert (tmp_path / "state" / "artifacts.db").is_file()
+
+
+@pytest.mark.enable_socket
 @pytest.mark.req("GW-6.4")
 async def test_while_it_serves_its_health_can_be_read_and_afterwards_not(tmp_path, family):
     state = tmp_path / "state"

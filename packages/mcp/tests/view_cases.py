@@ -52,13 +52,21 @@ def body(answer: View) -> str:
     return "\n".join(lines[:-1] if answer.cursor is not None else lines)
 
 
-def refusal(
-    content: bytes | str, selector: object, kind: ContentKind = ContentKind.PROSE, **options: object
-) -> ViewFailed:
-    """The error that the selector is answered with."""
+def attempted(
+    content: bytes | str, selector: object, kind: ContentKind = ContentKind.PROSE, *, budget: int = 1_500
+) -> View | ViewFailed:
+    """The answer, or the error that the selector is answered with; any other error passes."""
     raw = content.encode() if isinstance(content, str) else content
     try:
-        view(raw, kind, read_selector(selector), handle=HANDLE, **options)  # type: ignore[arg-type]
+        return view(raw, kind, read_selector(selector), handle=HANDLE, budget=budget)
     except ViewFailed as error:
         return error
-    raise AssertionError("it was answered")
+
+
+def refusal(
+    content: bytes | str, selector: object, kind: ContentKind = ContentKind.PROSE, *, budget: int = 1_500
+) -> ViewFailed:
+    """The error that the selector is answered with."""
+    error = attempted(content, selector, kind, budget=budget)
+    assert isinstance(error, ViewFailed)
+    return error

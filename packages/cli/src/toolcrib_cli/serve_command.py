@@ -15,6 +15,7 @@ import typer
 
 from toolcrib_cli.config_choice import choose_config
 from toolcrib_cli.edge import told
+from toolcrib_cli.semantic_search import open_vectors
 from toolcrib_cli.state_directory import state_of, state_root
 from toolcrib_core.wording import count, quoted
 from toolcrib_mcp import ConfigError, GatewayConfig, load_config
@@ -46,7 +47,16 @@ def run_serve(
     from toolcrib_mcp.serving import serve
 
     front = front or loaded.settings.http
-    asyncio.run(serve(loaded, mode=chosen, http=front, state_dir=state, on_ready=_announce(loaded, chosen)))
+    asyncio.run(
+        serve(
+            loaded,
+            mode=chosen,
+            http=front,
+            state_dir=state,
+            on_ready=_announce(loaded, chosen),
+            open_vectors=open_vectors,
+        )
+    )
 
 
 def read_address(text: str) -> HttpFront:

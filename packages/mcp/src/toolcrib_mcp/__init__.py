@@ -1,4 +1,4 @@
-"""One catalogue in front of any number of MCP servers: connections, catalogue, proxy, serving.
+"""One catalogue in front of any number of MCP servers: connections, catalogue, gateway, proxy, serving.
 
 A name is loaded when it is first used, so that importing the package costs next to nothing.
 """
@@ -42,11 +42,21 @@ if TYPE_CHECKING:
         UpstreamMalformed,
         UpstreamTimeout,
         UpstreamUnavailable,
+        ViewFailed,
     )
     from toolcrib_mcp.front import Caller, Channel, Feed, Notice, Request, ServerFace, Service
     from toolcrib_mcp.front.http import HttpFrontSettings, http_app, serve_http
     from toolcrib_mcp.front.in_process import connect_service
     from toolcrib_mcp.front.stdio import serve_stdio
+    from toolcrib_mcp.gateway import (
+        BrowseResult,
+        ExecuteResult,
+        Gateway,
+        GatewayBehaviour,
+        GatewayService,
+        ResultEnvelope,
+        open_gateway_service,
+    )
     from toolcrib_mcp.hub import Hub, HubLimits, HubServer, HubStatus, ServerStatus
     from toolcrib_mcp.outward import outward, outward_code
     from toolcrib_mcp.proxy import ProxyRuntime, ProxyService
@@ -69,12 +79,13 @@ _NAMES = {
     ),
     "errors": (
         "AuthFailed AuthRequired ConfigError GatewayError ListingIncomplete NotGranted ResultTooLarge UpstreamBusy "
-        "UpstreamError UpstreamFailed UpstreamMalformed UpstreamTimeout UpstreamUnavailable"
+        "UpstreamError UpstreamFailed UpstreamMalformed UpstreamTimeout UpstreamUnavailable ViewFailed"
     ),
     "front": "Caller Channel Feed Notice Request ServerFace Service",
     "front.http": "HttpFrontSettings http_app serve_http",
     "front.in_process": "connect_service",
     "front.stdio": "serve_stdio",
+    "gateway": "BrowseResult ExecuteResult Gateway GatewayBehaviour GatewayService ResultEnvelope open_gateway_service",
     "hub": "Hub HubLimits HubServer HubStatus ServerStatus",
     "outward": "outward outward_code",
     "proxy": "ProxyRuntime ProxyService",
@@ -93,6 +104,7 @@ _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()
 __all__ = [
     "AuthFailed",
     "AuthRequired",
+    "BrowseResult",
     "Caller",
     "Catalog",
     "CatalogChange",
@@ -101,9 +113,13 @@ __all__ = [
     "Channel",
     "ConfigError",
     "Connection",
+    "ExecuteResult",
     "Feed",
+    "Gateway",
+    "GatewayBehaviour",
     "GatewayConfig",
     "GatewayError",
+    "GatewayService",
     "GatewaySettings",
     "HttpFrontSettings",
     "Hub",
@@ -118,6 +134,7 @@ __all__ = [
     "ProxyService",
     "Relay",
     "Request",
+    "ResultEnvelope",
     "ResultTooLarge",
     "ServerConfig",
     "ServerFace",
@@ -139,6 +156,7 @@ __all__ = [
     "UpstreamTerms",
     "UpstreamTimeout",
     "UpstreamUnavailable",
+    "ViewFailed",
     "Wire",
     "close_all",
     "connect_service",
@@ -147,6 +165,7 @@ __all__ = [
     "import_client_configs",
     "import_tools",
     "load_config",
+    "open_gateway_service",
     "open_http_wire",
     "open_in_process_wire",
     "open_stdio_wire",

@@ -14,8 +14,8 @@ from toolcrib_mcp.upstreams.waiting import twin
 if TYPE_CHECKING:
     from toolcrib_mcp.hub import Hub
 
-# Long enough for one that answers at once by now; it goes on starting while nobody waits.
-_SECOND_LOOK: Final = 0.5
+# Enough to begin a start, which goes on while nobody waits; a server that hangs must not delay every page.
+_SECOND_LOOK: Final = 0.05
 _SEPARATORS: Final = (":", "__")
 
 

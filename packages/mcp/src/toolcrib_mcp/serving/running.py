@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.serving.background import Background
@@ -21,6 +21,7 @@ from toolcrib_mcp.serving.reporting import Reporter
 from toolcrib_mcp.serving.stopping import StopRequests, stop_signals, unless
 
 if TYPE_CHECKING:
+    from toolcrib_core import DocumentVectors
     from toolcrib_mcp.config import GatewayConfig, HttpFront
     from toolcrib_mcp.front import Service
     from toolcrib_mcp.gateway import GatewayService
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 Mode: TypeAlias = Literal["gateway", "proxy", "transparent"]
 """What clients see of the servers: `gateway` three tools, `proxy` a stripped list and two tools, `transparent` all."""
+
+OpenVectors: TypeAlias = Callable[[], "DocumentVectors | None"]
+"""Opens what finds tools by meaning, where there is such a thing."""
 
 OnReady: TypeAlias = Callable[[str | None], None]
 """Is told the URL that clients come to, or `None` for standard input and output."""
@@ -56,6 +60,7 @@ async def serve(
     http: HttpFront | None = None,
     state_dir: Path | None = None,
     on_ready: OnReady | None = None,
+    open_vectors: OpenVectors | None = None,
 ) -> None:
     """Serve a configuration over HTTP, or without `http` over standard input and output, until it is to stop.
 
@@ -76,7 +81,9 @@ async def serve(
     manifest = None if state_dir is None else state_dir / MANIFEST
     with stop_signals() as stop:
         hub = Hub(config, solo=http is None, manifest=manifest)
-        serving = _Serving(hub=hub, mode=mode, http=http, state_dir=state_dir, on_ready=on_ready, stop=stop)
+        serving = _Serving(
+            hub=hub, mode=mode, http=http, state_dir=state_dir, on_ready=on_ready, open_vectors=open_vectors, stop=stop
+        )
         try:
             await unless(stop.insisted, serving.run())
         finally:
@@ -90,11 +97,12 @@ class _Serving:
     http: HttpFront | None
     state_dir: Path | None
     on_ready: OnReady | None
+    open_vectors: OpenVectors | None
     stop: StopRequests
 
     async def run(self) -> None:
         async with Background() as background, aclosing(await self._service()) as service:
-            background.spawn(self._start())
+            background.spawn(self._start(service))
             if self.http is None:
                 self._ready(None, background)
                 await self._over_stdio(service)
@@ -144,11 +152,20 @@ class _Serving:
         if self.on_ready is not None:
             self.on_ready(url)
 
-    async def _start(self) -> None:
+    async def _start(self, service: Service) -> None:
         seconds = max((each.settings.start_timeout for each in self.hub.servers.values()), default=0.0)
         for report in await self.hub.start(timeout=seconds):
             if report.error is not None:
                 _logger.warning("the server %s is not ready: %s", quoted(report.name), report.error.message)
+        if self.open_vectors is not None and self.mode == "gateway":
+            await self._search_by_meaning(cast("GatewayService", service), self.open_vectors)
+
+    async def _search_by_meaning(self, service: GatewayService, open_vectors: OpenVectors) -> None:
+        """Prepare the sentence model and the vectors of all tools, so that no search has to wait for them."""
+        vectors = await asyncio.to_thread(open_vectors)
+        if vectors is not None:
+            await asyncio.to_thread(vectors.tools, self.hub.catalog.snapshot().registry.list())
+            service.gateway.search_with(vectors)
 
 
 async def _close(hub: Hub, stop: StopRequests) -> None:

@@ -1,0 +1,206 @@
+"""`tool_browse`: tools by a request in words, or by a path; a page never costs more than it may."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+
+from toolcrib_core import (
+    CARD_MAX_TOKENS,
+    PREAMBLE_TOKENS,
+    Embedder,
+    SearchResult,
+    ToolError,
+    TreeNode,
+    count_tokens,
+)
+from toolcrib_core.wording import count, listed, shown
+from toolcrib_mcp.catalog import CatalogSnapshot
+from toolcrib_mcp.errors import GatewayError
+from toolcrib_mcp.gateway.cards import PageCard, node_card, tool_card
+from toolcrib_mcp.gateway.compact_schema import SCHEMA_TOKENS, compact_schema
+from toolcrib_mcp.gateway.seen import BREAKPOINT, SeenCards
+from toolcrib_mcp.outward import ARGS_INVALID
+
+if TYPE_CHECKING:
+    from toolcrib_mcp.proxy import ProxyRuntime
+
+Detail: TypeAlias = Literal["card", "schema"]
+
+MAX_LIMIT: Final = 50
+"""How many tools one page may have."""
+
+MAX_SCHEMAS: Final = 3
+"""How many hits a browse may show the schemas of."""
+
+NOTE_TOKENS: Final = 24
+"""What a note beside the cards may have: with the marker of a stable page less than a page may have beside them."""
+
+_NOTHING = "No tool fits. Say it in other words, or browse path `/`."
+_NOT_AN_ANSWER = "`tool_browse` takes either `query` or `path`."
+
+
+@dataclass(frozen=True, kw_only=True)
+class BrowseResult:
+    """One page: the text that is sent and counted, and what stands in it."""
+
+    text: str
+    cards: tuple[PageCard, ...]
+    schemas: Mapping[str, str] = field(default_factory=dict)
+    """Schemas as JSON text by tool id, where they were asked for."""
+    total: int = 0
+    """How many tools or places there are; the page may have fewer."""
+    unavailable: Sequence[Mapping[str, Any]] = ()
+    """The servers whose tools are not known, each with the reason."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The page as JSON."""
+        page: dict[str, Any] = {"cards": [each.to_json() for each in self.cards], "total": self.total}
+        return page | ({"schemas": dict(self.schemas)} if self.schemas else {})
+
+
+class _Found(NamedTuple):
+    cards: list[PageCard]
+    note: str
+    total: int
+
+
+class Browser:
+    """Shows the tools of a hub page by page.
+
+    With `cache_stable` each client gets what it has seen before first, unchanged, and notes at the end.
+    """
+
+    def __init__(
+        self, runtime: ProxyRuntime, *, cache_stable: bool = False, limit: int = 8, embedder: Embedder | None = None
+    ) -> None:
+        self._runtime = runtime
+        self._limit = limit
+        self.embedder = embedder
+        """Finds tools by meaning, too; it may come later, when it is ready."""
+        self._seen = SeenCards() if cache_stable else None
+
+    async def browse(
+        self,
+        *,
+        query: str | None = None,
+        path: str | None = None,
+        limit: int | None = None,
+        detail: Detail = "card",
+        client: str = "",
+    ) -> BrowseResult:
+        """One page, by a request in words or by a path: exactly one of them. `client` is whose page it is.
+
+        Raises:
+            GatewayError: Both were given, or none, or the limit is none; the code is `ARGS_INVALID`.
+            QueryError: The request cannot be searched for.
+            PathInvalid: The text is no path.
+            PathNotFound: The path leads nowhere; the details have the nearest ones.
+            UpstreamError: No tool is known, and every server failed; never an empty page in place of that.
+        """
+        try:
+            return await self._browse(query, path, limit, detail, client)
+        except ToolError as error:
+            raise with_path(error, path) from None
+
+    def forget(self, client: str) -> None:
+        """The client has gone."""
+        if self._seen is not None:
+            self._seen.forget(client)
+
+    async def _browse(
+        self, query: str | None, path: str | None, limit: int | None, detail: Detail, client: str
+    ) -> BrowseResult:
+        _check(query, path, limit)
+        await self._runtime.missing.wait()
+        snapshot = self._runtime.hub.catalog.snapshot()
+        if not len(snapshot):
+            self._runtime.missing.check_any()
+        if path is None:
+            found = await self._found(snapshot, str(query), limit or self._limit)
+        else:
+            found = _at(snapshot, path, limit)
+        schemas = await asyncio.to_thread(_schemas, snapshot, found.cards) if detail == "schema" else {}
+        cards = found.cards if self._seen is None else self._seen.arrange(client, found.cards)
+        return BrowseResult(
+            text=_text(self._note(found.note), cards, schemas, is_stable=self._seen is not None),
+            cards=tuple(cards),
+            schemas=schemas,
+            total=found.total,
+            unavailable=self._runtime.missing.told(),
+        )
+
+    async def _found(self, snapshot: CatalogSnapshot, query: str, limit: int) -> _Found:
+        # In a thread: the first search after a change builds the index anew, and a sentence model takes its time.
+        result = await asyncio.to_thread(snapshot.search, query, limit=limit, embedder=self.embedder)
+        cards = [_scored(snapshot, hit.id, hit.score) for hit in result.hits]
+        return _Found(cards, _search_note(result), result.total)
+
+    def _note(self, note: str) -> str:
+        """The note, and which servers are missing: in as many words as there is room for."""
+        missing = self._runtime.missing.names
+        if not missing:
+            return note
+        forms = (f"Not available: {listed(missing)}.", f"{count(len(missing), 'server')} not available.")
+        longer = (" ".join(filter(None, (note, each))) for each in forms)
+        return next((each for each in (*longer, *forms) if count_tokens(f"{each}\n") <= NOTE_TOKENS), note)
+
+
+def with_path(error: ToolError, path: object) -> ToolError:
+    """The error with the path that was asked for, which is there even where none was."""
+    error.details.setdefault("path", shown(path) if isinstance(path, str) else "")
+    return error
+
+
+def _check(query: object, path: object, limit: object) -> None:
+    if (query is None) == (path is None):
+        raise GatewayError(
+            f"{_NOT_AN_ANSWER} {'Both were' if path is not None else 'None was'} given.",
+            code=ARGS_INVALID,
+            hint='Search with {"query": "what you want to do"}, or look around with {"path": "/"}.',
+        )
+    if limit is not None and not (type(limit) is int and 1 <= limit <= MAX_LIMIT):
+        raise GatewayError(f"`limit` must be an integer from 1 to {MAX_LIMIT}.", code=ARGS_INVALID)
+
+
+def _at(snapshot: CatalogSnapshot, path: str, limit: int | None) -> _Found:
+    entries = snapshot.tree.children(path)
+    every = (
+        node_card(each) if isinstance(each, TreeNode) else _scored(snapshot, each.tool_id, None) for each in entries
+    )
+    fitting = [each for each in every if each is not None]
+    cards = fitting if limit is None else fitting[:limit]
+    rest = len(fitting) - len(cards)
+    note = f"{count(rest, 'more entry', 'more entries')} with a higher limit." if rest else ""
+    return _Found(cards, note, len(entries))
+
+
+def _scored(snapshot: CatalogSnapshot, tool_id: str, score: float | None) -> PageCard:
+    card = snapshot.cards[tool_id].model_copy(update={"score": score})
+    return tool_card(card, snapshot.hydrate(tool_id).definition.input_schema)
+
+
+def _search_note(result: SearchResult) -> str:
+    if not result.hits:
+        return _NOTHING
+    if not result.confident:
+        return f"{len(result.hits)} of {result.total} matches. None may fit: try other words."
+    return f"{len(result.hits)} of {result.total} matches." if result.total > len(result.hits) else ""
+
+
+def _schemas(snapshot: CatalogSnapshot, page: Sequence[PageCard]) -> dict[str, str]:
+    tools = [each.card.id for each in page if each.card.id in snapshot][:MAX_SCHEMAS]
+    return {each: compact_schema(snapshot.hydrate(each).input_schema, budget=SCHEMA_TOKENS) for each in tools}
+
+
+def _text(note: str, page: Sequence[PageCard], schemas: Mapping[str, str], *, is_stable: bool) -> str:
+    lines = [each.line for each in page]
+    # What changes from page to page goes to the end of one whose beginning is to stay the same.
+    noted = [*lines, note] if is_stable else [note, *lines]
+    text = "".join(f"{line}\n" for line in noted if line)
+    number = sum(each.card.id != BREAKPOINT for each in page)
+    if count_tokens(text) > CARD_MAX_TOKENS * number + PREAMBLE_TOKENS:
+        raise GatewayError("A page is over its budget.")  # pragma: no cover  # every line is made to fit
+    return text + "".join(f"args of {tool_id}: {schema}\n" for tool_id, schema in schemas.items())

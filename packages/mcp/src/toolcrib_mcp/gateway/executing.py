@@ -1,0 +1,116 @@
+"""`tool_execute`: from an id and arguments to what a model may read of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from toolcrib_core import (
+    ArgumentError,
+    InvalidToolId,
+    ResolutionError,
+    ToolError,
+    TreeLeaf,
+    UnknownTool,
+    UnknownVersion,
+    validate_arguments,
+)
+from toolcrib_core.wording import quoted, shown
+from toolcrib_mcp.gateway.envelope import ExecuteResult
+from toolcrib_mcp.gateway.failing_schema import failing_schema
+from toolcrib_mcp.gateway.references import resolve_references
+from toolcrib_mcp.proxy.embedding import lone_request
+
+if TYPE_CHECKING:
+    from toolcrib_mcp.catalog import HydrationResult
+    from toolcrib_mcp.front import Request
+    from toolcrib_mcp.gateway.screening import Screen
+    from toolcrib_mcp.gateway.shelf import Shelf
+    from toolcrib_mcp.proxy import ProxyRuntime
+
+_TOLD = ("pointer", "message", "didYouMean")
+
+
+class Executor:
+    """Makes calls: nothing reaches a server unless its arguments are valid, and no large result reaches a model."""
+
+    def __init__(self, runtime: ProxyRuntime, *, shelf: Shelf | None, screen: Screen) -> None:
+        self._runtime = runtime
+        self._shelf = shelf
+        self._screen = screen
+
+    async def execute(
+        self, tool_id: str, args: Mapping[str, Any] | None = None, *, request: Request | None = None
+    ) -> ExecuteResult:
+        """Call a tool by any form of its id; references to artifacts in the arguments are followed first.
+
+        Raises:
+            ToolError: The call could not be made, or gave no result; see `ProxyRuntime.execute`. Invalid arguments
+                come with every violation and, in `details["schema"]`, with the schema of what failed.
+            RpcError: The server answered with an error that only the client itself can act on.
+        """
+        request = lone_request() if request is None else request
+        tool = await self._hydrated(tool_id)
+        resolved = await resolve_references({} if args is None else args, shelf=self._shelf, caller=request.caller)
+        arguments = _validated(tool, resolved)
+        result = await self._runtime.call(tool, arguments, request=request)
+        risk = self._runtime.risk_of(tool)
+        return await self._screen.screened(
+            result,
+            tool_id=tool.tool_id,
+            caller=request.caller,
+            repeatable=risk.idempotent or not risk.may_write,
+        )
+
+    async def _hydrated(self, tool_id: str) -> HydrationResult:
+        try:
+            return await self._runtime.hydrate(tool_id)
+        except UnknownVersion as error:
+            raise _replaced(error) from None
+        except (ResolutionError, InvalidToolId) as error:
+            raise self._by_path(tool_id, error) from None
+
+    def _by_path(self, tool_id: str, error: ToolError) -> ToolError:
+        """For whoever gives a path in place of an id: the id of the tool that is there."""
+        if not tool_id.startswith("/"):
+            return error
+        try:
+            entry = self._runtime.hub.catalog.tree.find(tool_id)
+        except ToolError:
+            return error
+        message = f"{quoted(tool_id)} is a path, and a tool is called by its id."
+        if not isinstance(entry, TreeLeaf):
+            return UnknownTool(message, hint="Give it to `tool_browse` to see the tools there.")
+        return UnknownTool(
+            message,
+            hint=f"Use `{entry.tool_id}`.",
+            details={"id": shown(tool_id), "didYouMean": [entry.tool_id]},
+        )
+
+
+def _replaced(error: UnknownVersion) -> UnknownVersion:
+    """The tool is there in another version or shape: where that is one, it took the place of what was asked for."""
+    near = error.details.get("didYouMean")
+    if isinstance(near, list) and len(near) == 1:
+        error.details["replacedBy"] = near[0]
+        error.hint = f"It has changed: use `{near[0]}`. `tool_browse` with its name as `query` shows what it takes now."
+    return error
+
+
+def _validated(tool: HydrationResult, args: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return validate_arguments(tool.definition, args)
+    except ArgumentError as error:
+        raise _explained(error, tool) from None
+
+
+def _explained(error: ArgumentError, tool: HydrationResult) -> ArgumentError:
+    """The error with the schema of what failed, and with nothing in it twice: a model reads all of it."""
+    violations = error.details.get("violations")
+    every = [each for each in violations if isinstance(each, dict)] if isinstance(violations, list) else []
+    if every:
+        error.details["violations"] = [{name: each[name] for name in _TOLD if name in each} for each in every]
+    if len(every) > 1:
+        error.message = f"The arguments of {quoted(tool.tool_id)} have {len(every):,} faults: see `violations`."
+    error.details["schema"] = failing_schema(tool.input_schema, every)
+    return error

@@ -1,0 +1,131 @@
+"""The three tools of the gateway: what a model reads about them, and how their arguments are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from toolcrib_core import validate_arguments
+from toolcrib_mcp.gateway.browsing import MAX_LIMIT, Detail
+
+BROWSE: Final = "tool_browse"
+EXECUTE: Final = "tool_execute"
+VIEW: Final = "tool_view"
+
+INSTRUCTIONS: Final = (
+    "Many tools stand behind three. `tool_browse` finds them, by what you want to do or by path; `tool_execute` runs "
+    "one by its id; `tool_view` reads results that are too large to send. Begin with `tool_browse`."
+)
+"""What a client is told at first."""
+
+BROWSE_TOOL: Final[Mapping[str, Any]] = {
+    "name": BROWSE,
+    "description": "Find tools by `query` (what you want to do, in plain words) or by `path` (`/` first, then a path "
+    "it shows). Each line: tool id, what it does, arguments it needs.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string"},
+            "path": {"type": "string"},
+            "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT},
+            "detail": {"enum": ["card", "schema"], "description": "schema: show arguments of the first 3"},
+        },
+        "additionalProperties": False,
+    },
+    "annotations": {"readOnlyHint": True, "openWorldHint": False},
+}
+EXECUTE_TOOL: Final[Mapping[str, Any]] = {
+    "name": EXECUTE,
+    "description": "Run a tool. Arguments are checked before anything happens: ARGS_INVALID lists every mistake with "
+    "the schema, so just try. A large result comes back as a summary with handles for tool_view. To pass such a "
+    'result on unread, use {"$artifact": handle, "pointer"?: JSON pointer, "patch"?: [RFC 6902]} as a value in args.',
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "tool_id": {"type": "string", "minLength": 1, "description": "From tool_browse."},
+            "args": {"type": "object"},
+        },
+        "required": ["tool_id"],
+        "additionalProperties": False,
+    },
+    "annotations": {"destructiveHint": True, "openWorldHint": True},
+}
+VIEW_TOOL: Final[Mapping[str, Any]] = {
+    "name": VIEW,
+    "description": 'Read part of a large result. selector: {"type": "head", "lines": 20}; other types: tail {lines}, '
+    "lines {start, end}, search {text or pattern, context}, pointer {pointer}, path {path: JSONPath}, keys/shape "
+    "{pointer}, rows {columns, where: [{column, op, value}], sort: [{column, desc}], start, count}, bytes {start, "
+    "end}, all, raw (image, audio, file). If an answer ends in a cursor, repeat the call with it to go on.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "handle": {"type": "string"},
+            "selector": {"type": "object", "required": ["type"]},
+            "cursor": {"type": "string"},
+        },
+        "required": ["handle", "selector"],
+        "additionalProperties": False,
+    },
+    "annotations": {"readOnlyHint": True, "openWorldHint": False},
+}
+META_TOOLS: Final = (BROWSE_TOOL, EXECUTE_TOOL, VIEW_TOOL)
+
+
+class Browse(NamedTuple):
+    """What `tool_browse` was asked for."""
+
+    query: str | None
+    path: str | None
+    limit: int | None
+    detail: Detail
+
+
+class Execution(NamedTuple):
+    """What `tool_execute` was asked for."""
+
+    tool_id: str
+    args: dict[str, Any]
+
+
+class Viewing(NamedTuple):
+    """What `tool_view` was asked for."""
+
+    handle: str
+    selector: dict[str, Any]
+    cursor: str | None
+
+
+def read_browse(arguments: Mapping[str, Any]) -> Browse:
+    """The page that `tool_browse` was asked for; an argument that is null counts as not given.
+
+    Raises:
+        ArgumentError: The arguments are not those of `tool_browse`.
+    """
+    read = _read(BROWSE_TOOL, arguments)
+    return Browse(read.get("query"), read.get("path"), read.get("limit"), read.get("detail", "card"))
+
+
+def read_execute(arguments: Mapping[str, Any]) -> Execution:
+    """The call that `tool_execute` was asked to make; without `args` it has no arguments.
+
+    Raises:
+        ArgumentError: The arguments are not those of `tool_execute`.
+    """
+    read = _read(EXECUTE_TOOL, arguments)
+    return Execution(read["tool_id"], read.get("args", {}))
+
+
+def read_view(arguments: Mapping[str, Any]) -> Viewing:
+    """The part that `tool_view` was asked for.
+
+    Raises:
+        ArgumentError: The arguments are not those of `tool_view`.
+    """
+    read = _read(VIEW_TOOL, arguments)
+    return Viewing(read["handle"], read["selector"], read.get("cursor"))
+
+
+def _read(tool: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    # Many models fill in every optional argument, with null where they mean nothing.
+    given = {name: value for name, value in arguments.items() if value is not None}
+    return validate_arguments(tool["inputSchema"], given)

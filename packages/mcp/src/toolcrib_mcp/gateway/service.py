@@ -1,0 +1,150 @@
+"""`GatewayService`: the gateway as clients meet it, over any transport."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from typing import Any, Final, TypeAlias
+
+from toolcrib_core import ToolError, UnknownTool
+from toolcrib_core.wording import quoted
+from toolcrib_mcp.front.envelope import INVALID_PARAMS
+from toolcrib_mcp.front.feed import LIST_CHANGED, Feed, Notice
+from toolcrib_mcp.front.service import Request, ServerFace
+from toolcrib_mcp.gateway.browsing import BrowseResult, with_path
+from toolcrib_mcp.gateway.gateway import Gateway
+from toolcrib_mcp.gateway.meta_tools import (
+    BROWSE,
+    EXECUTE,
+    INSTRUCTIONS,
+    META_TOOLS,
+    VIEW,
+    read_browse,
+    read_execute,
+    read_view,
+)
+from toolcrib_mcp.gateway.viewing import view_result
+from toolcrib_mcp.outward import outward
+from toolcrib_mcp.proxy.runtime import CALL
+from toolcrib_mcp.proxy.service import LIST, passed_capabilities, read_call
+from toolcrib_mcp.relay.merging import META_UNAVAILABLE
+from toolcrib_mcp.rpc import RpcError
+from toolcrib_mcp.upstreams import ClientFace
+
+STRUCTURED_SINCE: Final = "2025-06-18"
+"""The first version of the protocol whose clients know structured content."""
+
+_Act: TypeAlias = Callable[[Mapping[str, Any], Request], Awaitable[dict[str, Any]]]
+
+
+class GatewayService:
+    """Serves a `Gateway`: exactly `tool_browse`, `tool_execute` and `tool_view`, and all but tools passed through.
+
+    It takes the gateway over, and whatever it is given in `holding` with it: closing it closes them. Close it before
+    the hub.
+    """
+
+    def __init__(self, gateway: Gateway, *, holding: AsyncExitStack | None = None) -> None:
+        self.gateway = gateway
+        self._holding = holding or AsyncExitStack()
+        self._acts: Mapping[str, _Act] = {BROWSE: self._browse, EXECUTE: self._execute, VIEW: self._view}
+        self._feed = Feed()
+        self._stop_hearing = gateway.hub.feed.subscribe(self._hear)
+
+    @property
+    def info(self) -> Mapping[str, Any]:
+        """Name and version of this package."""
+        return ClientFace().info
+
+    @property
+    def feed(self) -> Feed:
+        """What clients are told without having asked; never that the list of tools changed, for it does not."""
+        return self._feed
+
+    async def face(self) -> ServerFace:
+        """What a client is told at first: what the servers can do beside tools, and how to find those."""
+        passed = await passed_capabilities(self.gateway.relay, self.gateway.hub)
+        return ServerFace(capabilities={"tools": {}, **passed}, instructions=INSTRUCTIONS)
+
+    async def answer(self, request: Request) -> Mapping[str, Any]:
+        """The result of a request; a call that fails is a result, too, so that the model reads why.
+
+        Raises:
+            RpcError: The error that the client gets.
+        """
+        if request.method == LIST:
+            return {"tools": list(META_TOOLS)}
+        if request.method == CALL:
+            return await self._call(request)
+        return await self.gateway.relay.answer(request)
+
+    async def subscribe(self, listener: str, uri: str) -> None:
+        """Publish a notice `to` this listener whenever the resource has changed.
+
+        Raises:
+            RpcError: There is no such resource, or nobody tells of its changes.
+        """
+        await self.gateway.relay.subscribe(listener, uri)
+
+    async def unsubscribe(self, listener: str, uri: str) -> None:
+        """The listener no longer wants to know; one that never did is no error."""
+        await self.gateway.relay.unsubscribe(listener, uri)
+
+    async def end(self, conversation: str) -> None:
+        """A client has gone: forget what was kept for it. Its artifacts live on, for it may come back."""
+        self.gateway.forget(conversation)
+        await self.gateway.relay.end(conversation)
+
+    async def aclose(self) -> None:
+        """Stop every call that waits for a client, and let go of what was held."""
+        self._stop_hearing()
+        await self.gateway.aclose()
+        await self._holding.aclose()
+
+    async def _call(self, request: Request) -> Mapping[str, Any]:
+        name, arguments = read_call(request.params)
+        act = self._acts.get(name)
+        if act is None:
+            raise RpcError(INVALID_PARAMS, f"Unknown tool: {quoted(name)}", outward(_not_by_name(name)))
+        try:
+            return await act(arguments, request)
+        except ToolError as error:
+            tool_id = arguments.get("tool_id")
+            source = tool_id if isinstance(tool_id, str) else name
+            return await self.gateway.told(error, caller=request.caller, source=source)
+
+    async def _execute(self, arguments: Mapping[str, Any], request: Request) -> dict[str, Any]:
+        tool_id, args = read_execute(arguments)
+        return (await self.gateway.execute(tool_id, args, request=request)).result
+
+    async def _view(self, arguments: Mapping[str, Any], request: Request) -> dict[str, Any]:
+        handle, selector, cursor = read_view(arguments)
+        return view_result(await self.gateway.view(handle, selector, cursor=cursor, caller=request.caller))
+
+    async def _browse(self, arguments: Mapping[str, Any], request: Request) -> dict[str, Any]:
+        try:
+            query, path, limit, detail = read_browse(arguments)
+        except ToolError as error:
+            raise with_path(error, arguments.get("path")) from None
+        page = await self.gateway.browse(query=query, path=path, limit=limit, detail=detail, caller=request.caller)
+        return _page_result(page, structured=request.caller.protocol_version >= STRUCTURED_SINCE)
+
+    def _hear(self, notice: Notice) -> None:
+        if notice.method != LIST_CHANGED["toolsListChanged"]:
+            self._feed.publish(notice)
+
+
+def _page_result(page: BrowseResult, *, structured: bool) -> dict[str, Any]:
+    result: dict[str, Any] = {"content": [{"type": "text", "text": page.text}]}
+    if structured:
+        result["structuredContent"] = page.to_json()
+    if page.unavailable:
+        result["_meta"] = {META_UNAVAILABLE: list(page.unavailable)}
+    return result
+
+
+def _not_by_name(name: str) -> UnknownTool:
+    return UnknownTool(
+        f"There is no tool {quoted(name)} here, but there may be one behind `{EXECUTE}`.",
+        hint=f"Look for it with `{BROWSE}`, then call `{EXECUTE}` with its id.",
+    )

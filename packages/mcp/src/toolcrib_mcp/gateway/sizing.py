@@ -1,0 +1,101 @@
+"""How large a result is to a model, found out without counting what is large anyway."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from toolcrib_core import count_tokens
+from toolcrib_mcp.rpc.codec import encode_message
+
+MAX_MEDIA: Final = 4
+"""So many pictures and sounds of a result pass as they are."""
+
+MAX_MEDIA_BYTES: Final = 1024 * 1024
+"""And each of them only up to this size."""
+
+KNOWN_FIELDS: Final = frozenset({"content", "structuredContent", "isError", "resultType", "_meta"})
+"""What a result has by the protocol; anything else is a field that nobody here knows."""
+
+# Prose has 4 to 5 characters a token; a text that has more than this of them is of no use to a model as it is.
+_CHARS_A_TOKEN = 24
+# A character that is not ASCII is at most four bytes, and no token is less than a byte.
+_MOST_TOKENS_A_CHARACTER = 4
+_MEDIA = frozenset({"image", "audio"})
+
+
+def is_surely_small(result: Mapping[str, Any], *, limit: int) -> bool | None:
+    """Whether a result has at most `limit` tokens, if that can be told without counting; else `None`.
+
+    Pictures and sounds are not text, and are small when they are few and light.
+    """
+    if not _has_light_media(result):
+        return False
+    most = least = 0
+    try:
+        for text in texts_of(result):
+            least += len(text)
+            most += len(text) if text.isascii() else len(text) * _MOST_TOKENS_A_CHARACTER
+            if least > limit * _CHARS_A_TOKEN:
+                return False
+    except TypeError:
+        return False  # it is nested too deeply to be written down
+    return True if most <= limit else None
+
+
+def tokens_of(result: Mapping[str, Any]) -> int:
+    """How many tokens a model would read of a result, pictures and sounds left aside."""
+    return sum(map(count_tokens, texts_of(result)))
+
+
+def blocks_of(result: Mapping[str, Any]) -> list[Any]:
+    """The content blocks of a result, whatever they are; of what is no list there are none."""
+    content = result.get("content")
+    return content if isinstance(content, list) else []
+
+
+def is_media(block: object) -> bool:
+    """Whether a block is a picture or sound."""
+    return isinstance(block, Mapping) and block.get("type") in _MEDIA
+
+
+def is_light(block: Mapping[str, Any]) -> bool:
+    """Whether a picture or sound is small enough to pass as it is."""
+    data = block.get("data")
+    return isinstance(data, str) and len(data) <= MAX_MEDIA_BYTES * 4 // 3
+
+
+def text_of(block: object) -> str | None:
+    """The text of a block that is one."""
+    if isinstance(block, Mapping) and block.get("type") == "text" and isinstance(block.get("text"), str):
+        return str(block["text"])
+    return None
+
+
+def json_text(value: object) -> str:
+    """A value as compact JSON.
+
+    Raises:
+        TypeError: It is nested too deeply to be written down.
+    """
+    wrapped = encode_message({"": value})
+    return wrapped[len(b'{"":') : -len(b"}\n")].decode()
+
+
+def texts_of(result: Mapping[str, Any]) -> Iterator[str]:
+    """All that a model would read of a result, texts first.
+
+    Raises:
+        TypeError: A part is nested too deeply to be written down.
+    """
+    blocks = [each for each in blocks_of(result) if not is_media(each)]
+    yield from (text for each in blocks if (text := text_of(each)) is not None)
+    yield from (json_text(each) for each in blocks if text_of(each) is None)
+    if result.get("structuredContent") is not None:
+        yield json_text(result["structuredContent"])
+    yield from (json_text(value) for name, value in result.items() if name not in KNOWN_FIELDS)
+
+
+def _has_light_media(result: Mapping[str, Any]) -> bool:
+    media = [each for each in blocks_of(result) if is_media(each)]
+    return len(media) <= MAX_MEDIA and all(map(is_light, media))
