@@ -42,10 +42,10 @@ def test_a_declaration_without_an_import_is_found(tree: TreeCopy) -> None:
 
 
 def test_only_a_package_without_code_may_declare_ahead(tree: TreeCopy) -> None:
-    before = undeclared(tree.packages["toolcrib_store"])
-    tree.plant("toolcrib_store.engine", "import sqlalchemy\n")
+    before = undeclared(tree.packages["toolcrib_toolsets"])
+    tree.plant("toolcrib_toolsets.sealing", "import toolcrib_core\n")
 
-    after = undeclared(tree.packages["toolcrib_store"])
+    after = undeclared(tree.packages["toolcrib_toolsets"])
 
     assert before == []
-    assert [finding for finding in after if "DEP002" in finding and "alembic" in finding]
+    assert [finding for finding in after if "DEP002" in finding and "cryptography" in finding]

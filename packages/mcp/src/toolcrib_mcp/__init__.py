@@ -58,7 +58,6 @@ if TYPE_CHECKING:
         open_gateway_service,
     )
     from toolcrib_mcp.hub import Hub, HubLimits, HubServer, HubStatus, ServerStatus
-    from toolcrib_mcp.outward import outward, outward_code
     from toolcrib_mcp.proxy import ProxyRuntime, ProxyService
     from toolcrib_mcp.relay import Relay, TransparentService, rpc_error
     from toolcrib_mcp.rpc import Connection, Wire, open_stdio_wire
@@ -87,7 +86,6 @@ _NAMES = {
     "front.stdio": "serve_stdio",
     "gateway": "BrowseResult ExecuteResult Gateway GatewayBehaviour GatewayService ResultEnvelope open_gateway_service",
     "hub": "Hub HubLimits HubServer HubStatus ServerStatus",
-    "outward": "outward outward_code",
     "proxy": "ProxyRuntime ProxyService",
     "relay": "Relay TransparentService rpc_error",
     "rpc": "Connection Wire open_stdio_wire",
@@ -169,8 +167,6 @@ __all__ = [
     "open_http_wire",
     "open_in_process_wire",
     "open_stdio_wire",
-    "outward",
-    "outward_code",
     "rpc_error",
     "serve",
     "serve_http",
