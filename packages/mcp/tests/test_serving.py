@@ -12,11 +12,13 @@ import time
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 from mcp import Client
 from process_children import SIGN, nothing_left, until
 
 from tests.chaos import hostile_server
+from toolcrib_core import DocumentVectors
 from toolcrib_mcp import ConfigError, load_config
 from toolcrib_mcp.config import HttpFront
 from toolcrib_mcp.serving import read_live, serve
@@ -221,3 +223,46 @@ def _standard_streams():
         for number, copy in enumerate(kept):
             os.dup2(copy, number)
             os.close(copy)
+
+
+class _Model:
+    """A sentence model that finds nothing, and notes what it was asked for."""
+
+    name, dimensions = "toy", 4
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def embed(self, texts):
+        self.texts += texts
+        return np.zeros((len(texts), self.dimensions), np.float32)
+
+
+@pytest.mark.enable_socket
+@pytest.mark.req("GW-7.1")
+async def test_the_gateway_searches_by_meaning_as_soon_as_the_model_is_ready(tmp_path, family):
+    model, opened = _Model(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def open_vectors():
+        loop.call_soon_threadsafe(opened.set)
+        return DocumentVectors(model)
+
+    config = _config(tmp_path, family, good="good")
+    async with _serving(config, mode="gateway", open_vectors=open_vectors) as url, Client(url) as client:
+        await opened.wait()
+        while "words of a request" not in model.texts:
+            found = await client.call_tool("tool_browse", {"query": "words of a request"})
+
+    assert not found.is_error
+    assert len(model.texts) > 1  # the tools themselves were embedded ahead
+
+
+@pytest.mark.enable_socket
+async def test_without_a_model_the_gateway_searches_by_words(tmp_path, family):
+    config = _config(tmp_path, family, good="good")
+
+    async with _serving(config, mode="gateway", open_vectors=lambda: None) as url, Client(url) as client:
+        found = await client.call_tool("tool_browse", {"query": "echo"})
+
+    assert "good:echo" in found.content[0].text
