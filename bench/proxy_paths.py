@@ -163,9 +163,7 @@ def stdio_paths(folder: Path, *, install: bool) -> list[PathTo]:
             paths.append(PathTo(name=PEERS[name].replace("==", " "), command=command))
         else:
             theirs = folder / "contextweaver.json"
-            theirs.write_text(
-                json.dumps({"mode": "proxy", "upstreams": [{"type": "stdio", "namespace": "echo", **entry}]})
-            )
+            theirs.write_text(json.dumps({"mode": "proxy", "upstreams": {"echo": {"type": "stdio", **entry}}}))
             command = [str(bin_folder / name), "mcp", "serve", "--config", str(theirs)]
             paths.append(PathTo(name=PEERS[name].replace("==", " "), command=command, wrap=True))
     return paths

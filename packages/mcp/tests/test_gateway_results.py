@@ -226,7 +226,9 @@ async def test_resources_are_kept_by_what_is_in_them(tmp_path: Path) -> None:
         {"uri": "file:///odd", "blob": "no base64 " * 500},
     ]
     result = {"content": [{"type": "resource", "resource": each} for each in resources]}
-    async with gatewayed({"box": answering(result)}, file=tmp_path / "a.db") as case:
+    async with gatewayed(
+        {"box": answering(result)}, file=tmp_path / "a.db", behaviour=GatewayBehaviour(summary_tokens=400)
+    ) as case:
         executed = await case.gateway.execute(ECHO)
 
     assert executed.envelope is not None

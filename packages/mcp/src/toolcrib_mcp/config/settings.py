@@ -146,7 +146,7 @@ class GatewaySettings(SettingsModel):
     """How many tools a search shows when the client names no number."""
     whole_tokens: Annotated[int, Field(ge=200, le=100_000)] = 1_000
     """A result of up to so many tokens comes back as it is."""
-    summary_tokens: Annotated[int, Field(ge=350, le=4_000)] = 400
+    summary_tokens: Annotated[int, Field(ge=350, le=4_000)] = 375
     """What stands in place of a larger one has at most so many."""
     view_tokens: Annotated[int, Field(ge=200, le=8_000)] = 1_500
     """How many tokens one answer of `tool_view` may have."""

@@ -19,7 +19,7 @@ class GatewayBehaviour:
     """How many tools a search shows when the client names no number."""
     whole_tokens: int = 1_000
     """A result of up to so many tokens comes back as it is."""
-    summary_tokens: int = 400
+    summary_tokens: int = 375
     """What stands in place of a larger one has at most so many."""
     view_tokens: int = 1_500
     """How many tokens one answer of `tool_view` may have."""

@@ -30,7 +30,7 @@ class MissingServers:
     @property
     def names(self) -> list[str]:
         """Those that are missing now, in the order of the configuration."""
-        known = self._hub.catalog.snapshot().upstreams
+        known = frozenset(self._hub.catalog.snapshot().upstreams)
         return [each for each in self._hub.servers if each not in known]
 
     async def wait(self, server: str | None = None) -> None:

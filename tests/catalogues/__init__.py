@@ -1,0 +1,1 @@
+"""Whole catalogues of tools, real and invented, served by upstreams that replay them."""
