@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,9 +17,11 @@ DOCUMENTS = sorted(
 
 
 @pytest.fixture(autouse=True)
-def own_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an example keeps for its user is not kept for the one who runs the tests."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a reader has it: the environment is active, and what an example keeps is not kept for who runs the tests."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

@@ -24,8 +24,6 @@ def _errors() -> set[tuple[str, str, str]]:
     packages = (toolcrib_core, toolcrib_mcp, toolcrib_runtime, toolcrib_semantic, toolcrib_store)
     modules = [each for package in packages for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
     for module in modules:
-        if module.name.startswith("toolcrib_store.migrations."):
-            continue  # scripts that only alembic can run
         for name, each in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
             if issubclass(each, ToolError):
                 found.add((each.default_code, each.default_category.value, name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,7 @@ CHECKED_BYTES: Final = 64 * 1024 * 1024
 """A file up to this size is checked from end to end when it is opened; in a larger one damage shows when it is met."""
 
 _WRITES = "toolcrib_writes"
+_RETRY_SECONDS = 0.02
 
 
 class Store:
@@ -86,6 +88,7 @@ def open_store(file: Path) -> Store:
         _listen(engine)
         store = Store(engine, name=name)
         try:
+            _use_wal(engine)
             _check(store, file)
             migrate(store.reading, store.writing, name=name)
         except BaseException:
@@ -114,12 +117,32 @@ def _listen(engine: Engine) -> None:
 def _connected(connection: sqlite3.Connection, _: object) -> None:
     connection.isolation_level = None
     for setting in (
-        "journal_mode=WAL",
         "synchronous=FULL",
         "foreign_keys=ON",
         f"busy_timeout={BUSY_SECONDS * 1000:.0f}",
     ):
         connection.execute(f"PRAGMA {setting}").close()
+
+
+def _use_wal(engine: Engine) -> None:
+    """Let readers and a writer work at the same time; the file remembers it.
+
+    SQLite does not wait for others here, however long a connection is told to: whoever comes second tries again.
+    """
+    deadline = time.monotonic() + BUSY_SECONDS
+    connection = engine.raw_connection()
+    try:
+        while True:
+            try:
+                connection.cursor().execute("PRAGMA journal_mode=WAL")
+            except sqlite3.OperationalError as failure:
+                if failure.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+                    raise
+                time.sleep(_RETRY_SECONDS)
+            else:
+                return
+    finally:
+        connection.close()
 
 
 def _begin(connection: Connection) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -31,6 +32,8 @@ def store_errors(name: str) -> Iterator[None]:
     try:
         yield
     except DBAPIError as failure:
+        raise _told(name, failure.orig) from failure
+    except sqlite3.Error as failure:
         raise _told(name, failure) from failure
 
 
@@ -42,9 +45,9 @@ def damaged(name: str) -> StoreDamaged:
     )
 
 
-def _told(name: str, failure: DBAPIError) -> StoreError:
+def _told(name: str, failure: BaseException | None) -> StoreError:
     # An extended code, such as SQLITE_BUSY_SNAPSHOT, begins with its family.
-    code = str(getattr(failure.orig, "sqlite_errorname", ""))
+    code = str(getattr(failure, "sqlite_errorname", ""))
     if code.startswith(_BUSY):
         return StoreBusy(f"The database `{name}` is being written by somebody else.", hint="Try again.")
     if code.startswith(_DAMAGED):
@@ -54,4 +57,4 @@ def _told(name: str, failure: DBAPIError) -> StoreError:
             return StoreUnavailable(
                 f"The database `{name}` cannot be used: {why}.", hint="Check its folder, its permissions and the disk."
             )
-    return StoreError(f"The database `{name}` failed ({code or type(failure.orig).__name__}).")
+    return StoreError(f"The database `{name}` failed ({code or type(failure).__name__}).")

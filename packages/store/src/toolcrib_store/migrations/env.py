@@ -6,5 +6,7 @@ from alembic import context
 
 from toolcrib_store.tables import METADATA
 
-context.configure(connection=context.config.attributes["connection"], target_metadata=METADATA)
-context.run_migrations()
+# Outside a run of alembic there is no configuration, and nothing to do.
+if hasattr(context, "config"):
+    context.configure(connection=context.config.attributes["connection"], target_metadata=METADATA)
+    context.run_migrations()
