@@ -55,6 +55,14 @@ async def test_a_stream_that_ends_within_a_frame_has_ended() -> None:
     assert read_frame(io.BytesIO(b"\0\0")) is None
 
 
+@pytest.mark.parametrize("size", [1, 1000])
+async def test_a_frame_over_what_the_reader_takes_is_not_read(size: int) -> None:
+    pipe = Pieces(frame_of({"a": "x" * 500}), size)
+
+    with pytest.raises(FrameTooLarge):
+        await FrameReader(pipe).next(max_bytes=100)
+
+
 @pytest.mark.parametrize("data", [b"\xff\xff\xff\xff", struct.pack(">I", 1) + b"{", struct.pack(">I", 1) + b"1"])
 async def test_anything_else_in_the_stream_is_seen(data: bytes) -> None:
     with pytest.raises(BrokenFrames):

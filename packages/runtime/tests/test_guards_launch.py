@@ -47,7 +47,8 @@ def libc(monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordingLibc]:
 
 
 def plan(**changes: object) -> str:
-    return json.dumps({"rlimits": [], "diesWithParent": False, "noNewPrivileges": False, "files": None} | changes)
+    nothing = {"files": None, "ports": None, "filter": None, "script": False}
+    return json.dumps({"rlimits": [], "diesWithParent": False, "noNewPrivileges": False, **nothing} | changes)
 
 
 def test_it_ties_and_limits_itself_before_it_becomes_the_program(
@@ -86,7 +87,7 @@ def test_it_runs_as_a_script(libc: RecordingLibc, monkeypatch: pytest.MonkeyPatc
 
 def test_files_get_only_the_rights_that_files_can_have(libc: RecordingLibc, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    files = {"read": [str(tmp_path), str(tmp_path / "missing")], "write": [str(tmp_path / "file")]}
+    files = {"read": [str(tmp_path), str(tmp_path / "missing")], "write": [str(tmp_path / "file")], "list": []}
 
     with pytest.raises(SystemExit):
         launch.main(["launch", plan(files=files), "/no/program"])
@@ -122,3 +123,21 @@ def test_landlock_is_not_looked_for_elsewhere_than_on_linux(monkeypatch: pytest.
     monkeypatch.setattr(sys, "platform", "darwin")
 
     assert launch.landlock_abi() == 0
+
+
+def test_a_script_runs_in_the_process_that_restricted_itself(
+    libc: RecordingLibc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import sys; print(__name__, sys.argv[1:])")
+    monkeypatch.setattr(sys, "argv", ["launch"])
+    monkeypatch.setattr(launch, "landlock_abi", lambda: 7)
+    files = {"read": [], "write": [], "list": [str(tmp_path)]}
+
+    launch.main(["launch", plan(files=files, ports=[443], filter="AAAAAAAAAAA=", script=True), str(script), "one"])
+
+    assert capsys.readouterr().out == "__main__ ['one']\n"
+    rights, ports = libc.asked[1][1], [asked[3] for asked in libc.asked if asked[0] == 445 and asked[2] == 2]
+    assert struct.unpack("=QQQ", rights)[1:] == (3, 3)
+    assert ports == [struct.pack("=QQ", 2, 443)]
+    assert libc.asked[-1] == ("prctl", 22, 2)

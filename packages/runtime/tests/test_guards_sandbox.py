@@ -91,6 +91,7 @@ async def test_without_a_wish_the_report_says_that_nothing_is_isolated() -> None
         "noNewPrivileges": True,
         "landlock": "off",
         "network": "not isolated",
+        "children": "not denied",
     }
 
 
@@ -103,7 +104,18 @@ async def test_no_new_privileges_are_gained() -> None:
     assert (await run_process(waived, timeout=10)).stdout.split() == [b"NoNewPrivs:", b"0"]
 
 
-@pytest.mark.parametrize("wish", ["pid_namespace", "isolate_network", "restrict_files", "no_new_privileges"])
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "pid_namespace",
+        "isolate_network",
+        "restrict_files",
+        "no_new_privileges",
+        "deny_sockets",
+        "deny_children",
+        "deny_metadata",
+    ],
+)
 def test_a_required_layer_that_is_missing_stops_the_start(wish: str) -> None:
     wishes = replace(SandboxWishes(no_new_privileges=False, required=True), **{wish: True})
 
@@ -125,6 +137,7 @@ def test_a_layer_that_is_missing_and_not_required_is_reported() -> None:
         "noNewPrivileges": False,
         "landlock": "unavailable",
         "network": "not isolated",
+        "children": "not denied",
     }
 
 
@@ -154,6 +167,9 @@ def test_without_those_programs_a_python_does_all_of_it() -> None:
         "diesWithParent": True,
         "noNewPrivileges": True,
         "files": None,
+        "ports": None,
+        "filter": None,
+        "script": False,
     }
 
 
@@ -177,7 +193,8 @@ async def test_the_launcher_alone_limits_ties_and_starts_as_the_programs_do(monk
 @pytest.mark.parametrize(("name", "status"), [("missing", 127), ("unusable", 126)])
 def test_the_launcher_says_like_a_shell_when_the_program_cannot_run(name: str, status: int, tmp_path: Path) -> None:
     (tmp_path / "unusable").write_text("x")
-    plan = json.dumps({"rlimits": [], "diesWithParent": False, "noNewPrivileges": False, "files": None})
+    nothing = {"files": None, "ports": None, "filter": None, "script": False}
+    plan = json.dumps({"rlimits": [], "diesWithParent": False, "noNewPrivileges": False, **nothing})
 
     done = subprocess.run(
         [PYTHON, "-I", "-S", launch.__file__, plan, str(tmp_path / name)], check=False, capture_output=True

@@ -323,3 +323,18 @@ def test_there_is_nothing_to_drop_in_an_empty_store():
     kept.put("a", "a", size=1, until=1)
 
     assert (kept.drop_oldest(), kept.drop_oldest(), len(kept)) == (True, False, 0)
+
+
+@pytest.mark.req("RT-16")
+async def test_what_a_value_depends_on_beside_the_arguments_keeps_it_apart():
+    season = ["summer"]
+    find = cached(
+        sequence=list(range(1, 100)), cache=CachePolicy(depends_on=lambda arguments: f"{arguments['q']} {season[0]}")
+    )
+    box = create_toolbox([find])
+
+    summer = [(await ask(box, {"q": "Rome"})).value for _ in range(2)]
+    season[0] = "winter"
+    winter = (await ask(box, {"q": "Rome"})).value
+
+    assert (summer, winter) == ([1, 1], 2)

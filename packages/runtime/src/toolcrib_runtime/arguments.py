@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import orjson
 
-from toolcrib_core import InvalidArguments, parse_json, validate_arguments
+from toolcrib_core import ArgumentError, InvalidArguments, ToolError, parse_json, validate_arguments
 from toolcrib_core.schema.limits import INSTANCE_LIMITS, find_limit_fault
 from toolcrib_runtime.outputs import json_copy
 from toolcrib_runtime.policy.repair import Repair, repair_arguments, repaired_example
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from toolcrib_runtime.runnable import RunnableTool
 
 Given: TypeAlias = Mapping[str, Any] | str | bytes | None
+
+Explain: TypeAlias = Callable[[ToolError, Mapping[str, Any] | None], ToolError]
+"""Makes of a refusal, and of the arguments where they are an object, what the caller is told instead."""
 
 
 class Taken(NamedTuple):
@@ -36,14 +39,29 @@ def take_arguments(tool: RunnableTool, given: Given, *, repair: bool = False) ->
 
     Raises:
         ArgumentError: They are not usable; every violation is listed.
+        ToolError: They are not usable, in the words of the tool's own `explain`.
     """
-    taken = _take(tool, given, repair=repair)
+    try:
+        taken = _take(tool, given, repair=repair)
+    except ArgumentError as refused:
+        if tool.explain is None:
+            raise
+        raise tool.explain(refused, _object(given)) from refused
     for name in tool.binding.integers:
         if type(taken.parsed.get(name)) is float:  # JSON Schema takes 5.0 for an integer
             taken = _with_integers(taken, tool.binding.integers)
     convert = tool.binding.convert
     # The types of the function may refuse what the schema cannot say.
     return taken if convert is None else taken._replace(converted=convert(taken.parsed))
+
+
+def _object(given: Given) -> Mapping[str, Any] | None:
+    if isinstance(given, str | bytes):
+        try:
+            given = parse_json(given)
+        except ArgumentError:
+            return None
+    return given if isinstance(given, Mapping) else None
 
 
 def _take(tool: RunnableTool, given: Given, *, repair: bool) -> Taken:

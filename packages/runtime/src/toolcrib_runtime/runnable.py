@@ -25,6 +25,7 @@ from toolcrib_core.schema.compiled import CompiledSchema, compile_schema
 from toolcrib_core.signatures import read_signature
 from toolcrib_core.wording import listed
 from toolcrib_runtime.alone import run_alone
+from toolcrib_runtime.arguments import Explain
 from toolcrib_runtime.binding import Binding, Handler, bind_described, bind_function, bind_model
 from toolcrib_runtime.executors.protocol import Executor
 from toolcrib_runtime.outputs import ToolOutput
@@ -74,6 +75,8 @@ class RunOptions(TypedDict, total=False):
     """Whether it runs in a worker thread; plain functions do unless this says no."""
     executor: Executor
     """Where it runs, if not where the toolbox's tools run."""
+    explain: Explain
+    """What the tool itself says of arguments that its schema refuses, where it can say more than that."""
 
 
 class ToolOptions(DefinitionOptions, RunOptions, total=False):
@@ -97,6 +100,7 @@ class RunnableTool:
     cache: CachePolicy | None = None
     rules: tuple[Rule, ...] = ()
     executor: Executor | None = field(default=None, repr=False)
+    explain: Explain | None = field(default=None, repr=False)
     steps: tuple[RunnableTool, ...] = field(default=(), repr=False)
     """The tools that a composed tool calls."""
 

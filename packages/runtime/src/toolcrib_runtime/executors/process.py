@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncGenerator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
@@ -17,7 +18,7 @@ from toolcrib_runtime.outputs import ToolOutput
 from toolcrib_runtime.policy.bounds import check_whole
 
 if TYPE_CHECKING:
-    from toolcrib_runtime.executors.process_pool import WorkerPool
+    from toolcrib_runtime.executors.process_pool import WorkerKind, WorkerPool
     from toolcrib_runtime.guards.process.limits import ProcessLimits
     from toolcrib_runtime.runnable import RunnableTool
 
@@ -85,7 +86,7 @@ class ProcessExecutor:
         end_import_that_calls_tools()
         request = request_of(work, self._target(work.tool))
         pool = await self._pool()
-        return _value_of(await pool.perform(request, work))
+        return value_of(await pool.perform(request, work, self._kind))
 
     async def aclose(self) -> None:
         """End the workers of the running loop, and of loops that are closed; a later call starts new ones."""
@@ -96,6 +97,13 @@ class ProcessExecutor:
             pool, keeper = held
             await pool.close()
             await keeper.aclose()
+
+    @cached_property
+    def _kind(self) -> WorkerKind:
+        from toolcrib_runtime.executors.process_pool import WorkerKind
+        from toolcrib_runtime.executors.process_worker import worker_spec
+
+        return WorkerKind(spec=lambda: worker_spec(self._limits))
 
     def _target(self, tool: RunnableTool) -> Target:
         target = self._targets.get(tool)
@@ -117,7 +125,6 @@ class ProcessExecutor:
             max_calls=self._max_calls,
             start_timeout=self._start_timeout,
             grace=self._grace,
-            limits=self._limits,
         )
         keeper = self._until_the_loop_ends(loop, pool)
         self._pools[loop] = pool, keeper
@@ -147,7 +154,12 @@ def _is_our_own(tool: RunnableTool) -> bool:
     return isinstance(module, str) and module.startswith("toolcrib_runtime.")
 
 
-def _value_of(answer: dict[str, Any]) -> object:
+def value_of(answer: dict[str, Any]) -> object:
+    """What a worker answered.
+
+    Raises:
+        HandlerRaised: The tool's code raised.
+    """
     if "raised" in answer:
         raised = rebuild(answer["raised"])
         raise HandlerRaised(raised) from raised

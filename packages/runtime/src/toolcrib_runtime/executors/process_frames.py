@@ -50,14 +50,15 @@ class FrameReader:
         self._pipe = pipe
         self._buffer = bytearray()
 
-    async def next(self) -> dict[str, Any] | None:
+    async def next(self, max_bytes: int = MAX_FRAME) -> dict[str, Any] | None:
         """The next message; `None` at the end of the stream, also in the middle of a frame.
 
         Raises:
+            FrameTooLarge: It has more bytes than the caller takes; nothing of it was read beyond its beginning.
             BrokenFrames: There is something else in the stream.
         """
         buffer = self._buffer
-        while (missing := _missing(buffer)) > 0:
+        while (missing := _missing(buffer, max_bytes)) > 0:
             chunk = await self._pipe.read(max(missing, _CHUNK))
             if not chunk:
                 return None
@@ -90,13 +91,15 @@ def write_frame(handle: int, frame: bytes) -> None:
         rest = rest[os.write(handle, rest) :]
 
 
-def _missing(buffer: bytearray) -> int:
+def _missing(buffer: bytearray, max_bytes: int = MAX_FRAME) -> int:
     """How many bytes must come before there is a whole frame."""
     if len(buffer) < _LENGTH.size:
         return _LENGTH.size - len(buffer)
     (length,) = _LENGTH.unpack_from(buffer)
     if length > MAX_FRAME:
         raise BrokenFrames
+    if length > max_bytes:
+        raise FrameTooLarge
     return int(length) + _LENGTH.size - len(buffer)
 
 

@@ -10,9 +10,9 @@ import time
 from typing import Any
 
 from toolcrib_core import ToolError
-from toolcrib_core.wording import quoted
-from toolcrib_runtime.errors import ProcessKilled, ProcessLimitReached, WorkerLost
-from toolcrib_runtime.executors.process_frames import BrokenFrames, FrameReader
+from toolcrib_core.wording import count, quoted
+from toolcrib_runtime.errors import DeadlineExceeded, OutputTooLarge, ProcessKilled, ProcessLimitReached, WorkerLost
+from toolcrib_runtime.executors.process_frames import MAX_FRAME, BrokenFrames, FrameReader, FrameTooLarge
 from toolcrib_runtime.executors.protocol import Work
 from toolcrib_runtime.guards.process.child import ChildProcess
 from toolcrib_runtime.guards.process.limits import ProcessLimits
@@ -65,19 +65,38 @@ class Worker:
         """Whether the process has ended and was waited for."""
         return self._child.returncode is not None
 
-    async def perform(self, request: bytes, work: Work) -> dict[str, Any]:
+    async def perform(
+        self, request: bytes, work: Work, *, max_answer: int = MAX_FRAME, deadline: float | None = None
+    ) -> dict[str, Any]:
         """Run one call; gives the frame with its answer. If this raises after the request was sent, kill the worker.
 
         Raises:
+            DeadlineExceeded: There is no answer when the loop reads `deadline`.
             WorkerLost: The process died, or did not start in time.
             ProcessLimitReached: It ran into one of its limits.
+            OutputTooLarge: Its answer has more than `max_answer` bytes, and was not read.
         """
         try:
-            await self._get_ready()
-            self._child.forget_stderr()
-            self._sent = True
-            self._child.stdin.feed(request)
-            answer = await self._answer(work)
+            async with asyncio.timeout_at(deadline):
+                await self._get_ready()
+                self._child.forget_stderr()
+                self._sent = True
+                self._child.stdin.feed(request)
+                answer = await self._answer(work, max_answer)
+        except TimeoutError:
+            self.kill()
+            raise DeadlineExceeded(
+                f"{quoted(work.tool.id)} did not end in time, and its process was stopped.",
+                hint="Ask for less at once, or allow more time.",
+                details={"stderr": self._child.stderr_tail, **({} if self._sent else {"sent": False})},
+            ) from None
+        except FrameTooLarge:
+            self.kill()
+            raise OutputTooLarge(
+                f"{quoted(work.tool.id)} gave more than {count(max_answer, 'byte')}, and was stopped.",
+                hint="Ask for less at once.",
+                details={"limit": max_answer},
+            ) from None
         except BrokenFrames:
             self.kill()
             raise self._error(work, "wrote something into the pipe that belongs to the runtime") from None
@@ -130,9 +149,9 @@ class Worker:
             raise await self._lost(None)
         self._is_ready = True
 
-    async def _answer(self, work: Work) -> dict[str, Any]:
+    async def _answer(self, work: Work, max_bytes: int) -> dict[str, Any]:
         while True:
-            frame = await self._frames.next()
+            frame = await self._frames.next(max_bytes)
             if frame is None:
                 raise await self._lost(work)
             if "event" not in frame:

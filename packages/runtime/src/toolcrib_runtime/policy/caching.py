@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -23,14 +23,18 @@ from toolcrib_runtime.policy.replays import (
 if TYPE_CHECKING:
     from toolcrib_runtime.invocation import Invocation, Proceed
 
-_Key: TypeAlias = tuple[str, Asker, str]
+_Key: TypeAlias = tuple[str, Asker, str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CachePolicy:
-    """Declares that equal arguments give the same asker equal values, for `ttl` seconds."""
+    """Declares that equal arguments give the same asker equal values, for `ttl` seconds.
+
+    `depends_on` gives, for some arguments, what else the value depends on: only calls with an equal text share one.
+    """
 
     ttl: float = 300.0
+    depends_on: Callable[[Mapping[str, JsonValue]], str] | None = None
 
     def __post_init__(self) -> None:
         check_number("ttl", self.ttl, least=0)
@@ -69,7 +73,8 @@ class CacheStage:
         return proceed(invocation) if policy is None else self._answer(invocation, proceed, policy)
 
     async def _answer(self, invocation: Invocation, proceed: Proceed, policy: CachePolicy) -> JsonValue:
-        key = (invocation.definition.digest, asker_of(invocation), arguments_digest(invocation))
+        more = "" if policy.depends_on is None else policy.depends_on(invocation.arguments)
+        key = (invocation.definition.digest, asker_of(invocation), arguments_digest(invocation), more)
         record = self._kept.get(key, now=invocation.clock.monotonic())
         if record is not None:
             return replay(invocation, record, source="cache")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from toolcrib_core import ArgumentError, JsonValue, ToolError, ToolErrorCategory, digest
 from toolcrib_core.wording import quoted
 from toolcrib_runtime.errors import IdempotencyConflict, StepFailed, UnknownOutcome
-from toolcrib_runtime.policy.ledgers import Ledger, MemoryLedger, Standing
+from toolcrib_runtime.policy.ledgers import KnownStanding, Ledger, MemoryLedger
 from toolcrib_runtime.policy.replays import arguments_digest, asker_of, recorded, recorded_failure, replay
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _scoped(key: str, invocation: Invocation) -> str:
     return digest([*asker_of(invocation), definition.namespace, definition.name, key])
 
 
-async def _claim(ledger: Ledger, key: str, invocation: Invocation) -> Standing:
+async def _claim(ledger: Ledger, key: str, invocation: Invocation) -> KnownStanding:
     # The arguments alone: an edit of the tool's description between two tries must not look like another call.
     fingerprint = arguments_digest(invocation)
     while True:

@@ -34,6 +34,18 @@ class Standing:
     record: bytes | None = None
 
 
+class KnownStanding(Protocol):
+    """A `Standing`, of whichever class: a ledger may live in a package that does not know this one."""
+
+    @property
+    def state(self) -> State:
+        """See `Standing`."""
+
+    @property
+    def record(self) -> bytes | None:
+        """The end of a finished call."""
+
+
 class Ledger(Protocol):
     """Remembers calls by key. It may be shared by toolboxes, and, if it is a store, by processes.
 
@@ -41,7 +53,7 @@ class Ledger(Protocol):
     `begin` returns, and `begin` is atomic: of any number of callers with one key exactly one gets `fresh`.
     """
 
-    async def begin(self, key: str, fingerprint: str, *, repeatable: bool) -> Standing:
+    async def begin(self, key: str, fingerprint: str, *, repeatable: bool) -> KnownStanding:
         """Claim the key, or say why not; with `repeatable`, a key whose outcome is unknown is fresh again.
 
         If it raises or is cancelled, the key is not claimed.

@@ -43,11 +43,17 @@ class NetGrant(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
 
     hosts: tuple[Annotated[str, AfterValidator(_host_pattern)], ...] | None = None
+    """Which hosts may be asked; without a list, any."""
     ports: frozenset[Annotated[int, Field(ge=1, le=MAX_PORT)]] | None = None
+    """Which ports may be asked; without a list, any."""
     allow_loopback: bool = False
+    """Whether the own machine may be asked."""
     allow_private: bool = False
+    """Whether other private networks may be asked."""
     allow_http: bool = False
+    """Whether plain http is fine."""
     ca_file: Path | None = None
+    """A file of certificates that are trusted instead of the public ones."""
 
 
 def grants_host(grant: NetGrant, host: str) -> bool:

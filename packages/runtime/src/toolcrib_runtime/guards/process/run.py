@@ -11,7 +11,7 @@ from toolcrib_core.wording import quoted
 from toolcrib_runtime.errors import DeadlineExceeded
 from toolcrib_runtime.guards.process.child import ChildProcess, OutputCaps
 from toolcrib_runtime.guards.process.gate import ProcessGate
-from toolcrib_runtime.guards.process.outcome import deadline_error, fault_of
+from toolcrib_runtime.guards.process.outcome import deadline_error, fault_of, head_of
 from toolcrib_runtime.guards.process.sandbox import SandboxReport
 from toolcrib_runtime.guards.process.spec import ProcessSpec
 
@@ -71,6 +71,9 @@ async def run_process(
             raise deadline_error(child.end, timeout) from None
     fault = fault_of(child.end) if check else None
     if fault is not None:
+        if len(child.stderr_bytes) > len(str(fault.details["stderr"]).encode()):
+            # The end tells how it went wrong, the beginning often why.
+            fault.details["stderrHead"] = head_of(child.stderr_bytes, child.end.private)
         raise fault
     return ProcessResult(
         status=child.end.status,
@@ -90,4 +93,5 @@ async def _started(spec: ProcessSpec, caps: OutputCaps, gate: ProcessGate | None
         raise DeadlineExceeded(
             f"The program {quoted(spec.name)} was not started in time: too many others are running.",
             hint="Try again later, or allow more time.",
+            details={"sent": False},
         ) from None

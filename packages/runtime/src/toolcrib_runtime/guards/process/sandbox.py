@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import json
 import os
@@ -17,6 +18,7 @@ from toolcrib_core.wording import either
 from toolcrib_runtime.errors import ProcessNotStarted
 from toolcrib_runtime.guards.process import launch
 from toolcrib_runtime.guards.process.limits import Rlimit
+from toolcrib_runtime.guards.process.seccomp import DeniedCalls, call_filter, seccomp_works
 
 _TOOL_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 _LAUNCHER = str(Path(launch.__file__).resolve())
@@ -26,6 +28,8 @@ _SYSTEM_FILES = (
     *("/etc/localtime", "/etc/ssl/certs", "/dev/urandom", "/dev/random", "/dev/zero", "/proc/self"),
 )
 _SYSTEM_SINKS = ("/dev/null",)
+# The first version of Landlock that knows ports.
+_PORTS_ABI = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +37,13 @@ class SandboxWishes:
     """The layers that a child is to have beyond its limits.
 
     `readable` and `writable` list absolute paths and restrict all other file access (Landlock); system libraries, the
-    program itself, its working directory and its private directory are always granted. With `required` a child that
-    cannot have every wished layer is not started; otherwise it is started with those there are, and the report says so.
+    program itself, its working directory and its private directory are always granted. Of what is `listable` only the
+    names can be read, and without `write_cwd` the working directory is granted no more than any other. `tcp_ports` are
+    the only ports that can be connected to, and none can be listened on (Landlock, beside files only).
+    `deny_sockets` and `deny_children` refuse the system calls that make a socket or a process, `deny_metadata` those
+    that change the mode, owner, attributes and times of a file by its path, which Landlock does not hold (seccomp).
+    With `required` a child that cannot have every wished layer is not started; otherwise it is started with those there
+    are, and the report says so.
     """
 
     no_new_privileges: bool = True
@@ -43,6 +52,12 @@ class SandboxWishes:
     restrict_files: bool = False
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
+    listable: tuple[str, ...] = ()
+    write_cwd: bool = True
+    tcp_ports: tuple[int, ...] | None = None
+    deny_sockets: bool = False
+    deny_children: bool = False
+    deny_metadata: bool = False
     required: bool = False
 
 
@@ -55,7 +70,8 @@ class SandboxReport:
     dies_with_parent: bool
     no_new_privileges: bool
     landlock: str
-    network: Literal["isolated", "not isolated"]
+    network: Literal["isolated", "no sockets", "some ports", "not isolated"]
+    children: Literal["denied", "not denied"] = "not denied"
 
     def to_dict(self) -> dict[str, object]:
         """The report as JSON."""
@@ -66,6 +82,7 @@ class SandboxReport:
             "noNewPrivileges": self.no_new_privileges,
             "landlock": self.landlock,
             "network": self.network,
+            "children": self.children,
         }
 
 
@@ -78,6 +95,7 @@ class Layers:
     prlimit: str | None
     unshare: str | None
     landlock_abi: int
+    seccomp: bool = False
 
     @property
     def by_exec_chain(self) -> bool:
@@ -105,6 +123,7 @@ def available_layers() -> Layers:
         prlimit=found["prlimit"],
         unshare=unshare,
         landlock_abi=launch.landlock_abi(),
+        seccomp=seccomp_works(),
     )
 
 
@@ -115,6 +134,7 @@ def plan_launch(
     granted: tuple[str, ...],
     own: tuple[str, ...],
     layers: Layers,
+    script: bool = False,
 ) -> LaunchPlan:
     """How to start a program so that every limit holds from its first instruction.
 
@@ -128,6 +148,7 @@ def plan_launch(
         granted: Files that the program may read whatever the wishes say.
         own: Directories that the program may write whatever the wishes say.
         layers: What this machine offers.
+        script: Whether the program is a Python script, which is run by the Python that restricts itself.
 
     Raises:
         ProcessNotStarted: A required layer is not available.
@@ -136,19 +157,25 @@ def plan_launch(
     namespaces = _unshare_argv(wishes, layers)
     chain = layers.by_exec_chain
     files = wishes.restrict_files and layers.landlock_abi > 0
+    calls = layers.seccomp and _denies(wishes)
     prefix: list[str] = []
     if chain:
         prefix += _setpriv_argv(wishes, layers)
     prefix += namespaces
     if chain and rlimits:
         prefix += _prlimit_argv(rlimits, layers)
-    if files or not chain:
-        prefix += _launcher_argv(
-            rlimits=() if chain else rlimits,
-            dies_with_parent=layers.linux,
-            no_new_privileges=wishes.no_new_privileges and layers.linux,
-            files=_file_rules(wishes, granted, own) if files else None,
-        )
+    if files or calls or script or not chain:
+        plan = {
+            "rlimits": () if chain else rlimits,
+            "diesWithParent": layers.linux,
+            "noNewPrivileges": wishes.no_new_privileges and layers.linux,
+            "files": _file_rules(wishes, granted, own) if files else None,
+            "ports": _ports(wishes, layers),
+            "filter": _filter(wishes, programs=script) if calls else None,
+            "script": script,
+        }
+        # Without site-packages, unless it is a script that may want them.
+        prefix += [sys.executable, "-I", *(() if script else ("-S",)), _LAUNCHER, json.dumps(plan)]
     return LaunchPlan(prefix=tuple(prefix), report=_report(wishes, rlimits, layers, files=files))
 
 
@@ -160,10 +187,19 @@ def _report(wishes: SandboxWishes, rlimits: tuple[Rlimit, ...], layers: Layers, 
         rlimits="off" if not rlimits else "on" if layers.linux else "best-effort",
         process_tree="pid-namespace" if wishes.pid_namespace and namespaced else tree,
         dies_with_parent=layers.linux,
-        no_new_privileges=layers.linux and (wishes.no_new_privileges or files),
+        no_new_privileges=layers.linux and (wishes.no_new_privileges or files or (layers.seccomp and _denies(wishes))),
         landlock=landlock,
-        network="isolated" if wishes.isolate_network and namespaced else "not isolated",
+        network=_network(wishes, layers),
+        children="denied" if wishes.deny_children and layers.seccomp else "not denied",
     )
+
+
+def _network(wishes: SandboxWishes, layers: Layers) -> Literal["isolated", "no sockets", "some ports", "not isolated"]:
+    if wishes.isolate_network and layers.unshare is not None:
+        return "isolated"
+    if wishes.deny_sockets and layers.seccomp:
+        return "no sockets"
+    return "some ports" if _ports(wishes, layers) is not None else "not isolated"
 
 
 def _check_required(wishes: SandboxWishes, layers: Layers) -> None:
@@ -172,6 +208,10 @@ def _check_required(wishes: SandboxWishes, layers: Layers) -> None:
         "pid_namespace": wishes.pid_namespace and not layers.unshare,
         "isolate_network": wishes.isolate_network and not layers.unshare,
         "restrict_files": wishes.restrict_files and not layers.landlock_abi,
+        "tcp_ports": wishes.tcp_ports is not None and _ports(wishes, layers) is None,
+        "deny_sockets": wishes.deny_sockets and not layers.seccomp,
+        "deny_children": wishes.deny_children and not layers.seccomp,
+        "deny_metadata": wishes.deny_metadata and not layers.seccomp,
     }
     missing = [f"`{name}`" for name, lacking in wished.items() if lacking]
     if wishes.required and missing:
@@ -179,7 +219,7 @@ def _check_required(wishes: SandboxWishes, layers: Layers) -> None:
             f"This machine cannot give the sandbox that is required: it lacks {either(missing)}.",
             category=ToolErrorCategory.UNAVAILABLE,
             retryable=False,
-            hint="Run it where the kernel has Landlock and user namespaces, or do not require the layer.",
+            hint="Run it where the kernel has Landlock, seccomp and user namespaces, or do not require the layer.",
         )
 
 
@@ -199,26 +239,30 @@ def _prlimit_argv(rlimits: tuple[Rlimit, ...], layers: Layers) -> list[str]:
     return [str(layers.prlimit), *(f"--{each.name}={each.soft}:{each.hard}" for each in rlimits), "--"]
 
 
-def _launcher_argv(
-    *,
-    rlimits: tuple[Rlimit, ...],
-    dies_with_parent: bool,
-    no_new_privileges: bool,
-    files: dict[str, list[str]] | None,
-) -> list[str]:
-    plan = {
-        "rlimits": rlimits,
-        "diesWithParent": dies_with_parent,
-        "noNewPrivileges": no_new_privileges,
-        "files": files,
-    }
-    return [sys.executable, "-I", "-S", _LAUNCHER, json.dumps(plan)]
+def _ports(wishes: SandboxWishes, layers: Layers) -> tuple[int, ...] | None:
+    return wishes.tcp_ports if layers.landlock_abi >= _PORTS_ABI and wishes.restrict_files else None
+
+
+def _filter(wishes: SandboxWishes, *, programs: bool) -> str:
+    denied = DeniedCalls(
+        sockets=wishes.deny_sockets,
+        children=wishes.deny_children,
+        programs=wishes.deny_children and programs,
+        metadata=wishes.deny_metadata,
+        modes=wishes.deny_metadata and not wishes.writable,
+    )
+    return base64.b64encode(call_filter(denied)).decode()
+
+
+def _denies(wishes: SandboxWishes) -> bool:
+    return wishes.deny_sockets or wishes.deny_children or wishes.deny_metadata
 
 
 def _file_rules(wishes: SandboxWishes, granted: tuple[str, ...], own: tuple[str, ...]) -> dict[str, list[str]]:
     return {
         "read": [*_SYSTEM_FILES, *granted, *wishes.readable],
         "write": [*_SYSTEM_SINKS, *own, *wishes.writable],
+        "list": [*wishes.listable],
     }
 
 

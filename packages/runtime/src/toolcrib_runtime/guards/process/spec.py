@@ -43,6 +43,8 @@ class ProcessSpec:
     a private directory that goes away with it. `env` holds the declared variables; the child gets nothing else of
     ours, unless `inherit_env` is set, which is for our own workers only. Variables that change which code a program
     loads are refused, unless `trusted_env` says that whoever declared them chose the program, too.
+    A `script` is a Python file with an absolute path, run by this interpreter with its site-packages and none of our
+    options; it is restricted before its first line, also in which programs it may become.
 
     Raises:
         ProcessNotStarted: An argument or a variable can never be passed on; the message names the place, not the value.
@@ -55,6 +57,7 @@ class ProcessSpec:
     sandbox: SandboxWishes = field(default_factory=SandboxWishes)
     inherit_env: bool = False
     trusted_env: bool = False
+    script: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "argv", tuple(self.argv))
@@ -91,7 +94,9 @@ def find_program(spec: ProcessSpec, path: str) -> str:
     Raises:
         ProcessNotStarted: It is not.
     """
-    program = _located(spec.argv[0], path)
+    program = _located(spec.argv[0], path, needed=os.R_OK if spec.script else os.X_OK)
+    if spec.script:
+        return program
     try:
         with Path(program).open("rb") as file:
             head = file.read(256)
@@ -108,7 +113,7 @@ def find_program(spec: ProcessSpec, path: str) -> str:
     return program
 
 
-def _located(program: str, path: str) -> str:
+def _located(program: str, path: str, *, needed: int) -> str:
     if Path(program).is_absolute():
         candidates = [Path(program)]
     elif os.sep in program:
@@ -116,8 +121,9 @@ def _located(program: str, path: str) -> str:
     else:
         candidates = _in_path(program, path)
     files = [each for each in candidates if _is_file(each)]
-    for each in filter(_executable, files):
-        return str(each)
+    for each in files:
+        if os.access(each, needed):
+            return str(each)
     if files:
         raise _refused(
             f"The program {quoted(Path(program).name)} is not executable.",

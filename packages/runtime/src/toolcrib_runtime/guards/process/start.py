@@ -44,7 +44,7 @@ def start_process(spec: ProcessSpec) -> StartedProcess:
         env = environment(spec, private=private, mark=mark)
         program = find_program(spec, env.get("PATH", ""))
         cwd = spec.cwd or private or str(Path.cwd())
-        plan = _plan(spec, program=program, own=(private, cwd))
+        plan = _plan(spec, program=program, own=(private, cwd if spec.sandbox.write_cwd else ""))
         popen = _popen([*plan.prefix, program, *spec.argv[1:]], cwd=cwd, env=env, name=spec.name)
     except BaseException:
         if private:
@@ -60,6 +60,7 @@ def _plan(spec: ProcessSpec, *, program: str, own: tuple[str, ...]) -> LaunchPla
         granted=(program, str(Path(program).resolve())),
         own=tuple(each for each in own if each),
         layers=available_layers(),
+        script=spec.script,
     )
 
 

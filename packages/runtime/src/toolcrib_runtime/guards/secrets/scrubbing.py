@@ -58,9 +58,13 @@ class Scrubber:
 
     def scrub_text(self, text: str) -> str:
         """The text without secrets, however long it is."""
+        return replace_shapes(self.scrub_known(text), self._shapes)
+
+    def scrub_known(self, text: str) -> str:
+        """The text without the secrets that were told; what only looks like one stays, as a result may need it."""
         for spelling in self._spellings:
             text = text.replace(spelling.reveal(), REDACTED)
-        return replace_shapes(text, self._shapes)
+        return text
 
     def scrub_line(self, text: str, *, max_length: int) -> str:
         """The text on one printable line, without secrets and absolute paths, and cut; for excerpts and messages."""
