@@ -23,6 +23,7 @@ def test_the_names_for_type_checkers_are_those_that_load() -> None:
         alias.name: (node.module or "").removeprefix("toolcrib_core.")
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("toolcrib_core.")
+        if node.module != "toolcrib_core.faces"  # what loads them
         for alias in node.names
     }
 

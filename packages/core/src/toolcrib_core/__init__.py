@@ -6,10 +6,12 @@ importing the package costs next to nothing.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
+from toolcrib_core.faces import lazy_face
+
 if TYPE_CHECKING:
+    from toolcrib_core.calls import ToolCall
     from toolcrib_core.cards import (
         CARD_MAX_TOKENS,
         CARD_TARGET_TOKENS,
@@ -53,6 +55,8 @@ if TYPE_CHECKING:
         ToolErrorCategory,
         UnknownTool,
         UnknownVersion,
+        UnreadableCall,
+        UnsupportedTool,
         VocabularyError,
         WireNameCollision,
     )
@@ -82,6 +86,13 @@ if TYPE_CHECKING:
         with_risk,
         with_version,
     )
+    from toolcrib_core.providers.conversion import Conversion, convert_schema, first_fitting
+    from toolcrib_core.providers.dialects import VendorDialect
+    from toolcrib_core.providers.losses import Loss, LossReport
+    from toolcrib_core.providers.names import ToolNames
+    from toolcrib_core.providers.nulls import restore_arguments
+    from toolcrib_core.providers.parsed import BrokenCall, ParsedCall, ParsedCalls
+    from toolcrib_core.providers.results import ResultContent, ResultLike
     from toolcrib_core.registry import (
         RegistryChange,
         RegistryOptions,
@@ -132,6 +143,7 @@ if TYPE_CHECKING:
     from toolcrib_core.wire_names import WireNames
 
 _NAMES = {
+    "calls": "ToolCall",
     "cards": (
         "CARD_MAX_TOKENS CARD_TARGET_TOKENS ChoiceCard PREAMBLE_TOKENS card_tokens make_card order_cards "
         "render_card render_cards"
@@ -144,7 +156,7 @@ _NAMES = {
         "CardOverBudget CatalogError DeprecatedTool DuplicateTool EmbedderUnusable InvalidArguments "
         "InvalidDefinition InvalidSchema InvalidToolId MalformedJson NotJson PathInvalid PathNotFound "
         "QueryError ResolutionError SchemaError SchemaTooComplex ToolError ToolErrorCategory UnknownTool "
-        "UnknownVersion VocabularyError WireNameCollision"
+        "UnknownVersion UnreadableCall UnsupportedTool VocabularyError WireNameCollision"
     ),
     "identity": "DEFAULT_NAMESPACE ToolIdentity format_tool_id hash8 normalize_identity parse_tool_id",
     "inspection": "inspect",
@@ -154,6 +166,13 @@ _NAMES = {
         "ToolPredicate all_of any_of has_parameters has_tags in_namespace is_deprecated metadata_matches "
         "none_of of_kind text_contains with_risk with_version"
     ),
+    "providers.conversion": "Conversion convert_schema first_fitting",
+    "providers.dialects": "VendorDialect",
+    "providers.losses": "Loss LossReport",
+    "providers.names": "ToolNames",
+    "providers.nulls": "restore_arguments",
+    "providers.parsed": "BrokenCall ParsedCall ParsedCalls",
+    "providers.results": "ResultContent ResultLike",
     "registry": (
         "RegistryChange RegistryOptions RegistrySnapshot RegistryView RegistryWarning ToolRegistry "
         "combine_registries create_registry"
@@ -198,6 +217,7 @@ __all__ = [
     "AmbiguousTool",
     "ArgumentError",
     "ArgumentsTooLarge",
+    "BrokenCall",
     "BrowseTree",
     "CardOverBudget",
     "CaseFinding",
@@ -206,6 +226,7 @@ __all__ = [
     "ChoiceCard",
     "Comparison",
     "ConfusablePair",
+    "Conversion",
     "DeprecatedTool",
     "DocumentVectors",
     "DuplicateTool",
@@ -220,9 +241,13 @@ __all__ = [
     "JsonObject",
     "JsonValue",
     "Logger",
+    "Loss",
+    "LossReport",
     "LossyFeature",
     "MalformedJson",
     "NotJson",
+    "ParsedCall",
+    "ParsedCalls",
     "PathInvalid",
     "PathNotFound",
     "Principal",
@@ -233,6 +258,8 @@ __all__ = [
     "RegistryView",
     "RegistryWarning",
     "ResolutionError",
+    "ResultContent",
+    "ResultLike",
     "SchemaError",
     "SchemaTooComplex",
     "SearchHit",
@@ -243,6 +270,7 @@ __all__ = [
     "SerializedToolDefinition",
     "Span",
     "TermMatch",
+    "ToolCall",
     "ToolContext",
     "ToolDefinition",
     "ToolError",
@@ -250,6 +278,7 @@ __all__ = [
     "ToolIdentity",
     "ToolKind",
     "ToolLifecycle",
+    "ToolNames",
     "ToolPredicate",
     "ToolRegistry",
     "ToolRisk",
@@ -259,7 +288,10 @@ __all__ = [
     "TreeNode",
     "UnknownTool",
     "UnknownVersion",
+    "UnreadableCall",
+    "UnsupportedTool",
     "VectorCache",
+    "VendorDialect",
     "VersionRange",
     "VocabularyError",
     "WireNameCollision",
@@ -271,6 +303,7 @@ __all__ = [
     "check_schema",
     "combine_registries",
     "compare",
+    "convert_schema",
     "count_tokens",
     "create_registry",
     "create_tool_error",
@@ -280,6 +313,7 @@ __all__ = [
     "deserialize_tool_definition",
     "digest",
     "findability",
+    "first_fitting",
     "format_tool_id",
     "has_parameters",
     "has_tags",
@@ -308,6 +342,7 @@ __all__ = [
     "relax_patterns",
     "render_card",
     "render_cards",
+    "restore_arguments",
     "serialize_registry",
     "serialize_tool_definition",
     "text_contains",
@@ -322,15 +357,4 @@ __all__ = [
 
 
 if not TYPE_CHECKING:  # a checker that saw it would let every misspelt name pass
-
-    def __getattr__(name: str) -> object:
-        home = _HOMES.get(name)
-        if home is None:
-            raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
-        value = getattr(importlib.import_module(f"{__name__}.{home}"), name)
-        globals()[name] = value
-        return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    __getattr__, __dir__ = lazy_face(__name__, _HOMES)

@@ -2,11 +2,11 @@
 
 ToolError
   CatalogError        InvalidToolId, InvalidDefinition, NotJson, DuplicateTool, CardOverBudget,
-                      WireNameCollision
+                      WireNameCollision, UnsupportedTool
     SchemaError       InvalidSchema, SchemaTooComplex
     AliasError        AliasCycle, AliasTooDeep, AliasConflict
   ResolutionError     UnknownTool, UnknownVersion, AmbiguousTool, DeprecatedTool
-  ArgumentError       InvalidArguments, ArgumentsTooLarge, MalformedJson
+  ArgumentError       InvalidArguments, ArgumentsTooLarge, MalformedJson, UnreadableCall
   PathInvalid, PathNotFound
   QueryError
   EmbedderUnusable
@@ -189,6 +189,12 @@ class WireNameCollision(CatalogError):
     default_category = ToolErrorCategory.CONFLICT
 
 
+class UnsupportedTool(CatalogError):
+    """A vendor cannot take the tool, in no mode; the message says what it is that it cannot take."""
+
+    default_code = "toolbox.unsupported-tool"
+
+
 class SchemaError(CatalogError):
     """A JSON Schema cannot be used."""
 
@@ -303,6 +309,12 @@ class MalformedJson(ArgumentError):
     """The text is not JSON we accept; `details` has line, column and offset."""
 
     default_code = "toolbox.malformed-json"
+
+
+class UnreadableCall(ArgumentError):
+    """A model's call cannot be read: its JSON is broken, it ended too early, it names no tool; nothing was run."""
+
+    default_code = "toolbox.unreadable-call"
 
 
 class QueryError(ToolError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from toolcrib_core.definition import ToolDefinition
 from toolcrib_core.registry._changes import ChangeFeed, ChangeListener
@@ -47,6 +47,14 @@ class ToolRegistry(RegistryView):
                 draft.add_alias(alias, target, override=False)
 
         self._write(fill)
+
+    @classmethod
+    def branch_of(cls, view: RegistryView) -> Self:
+        """A registry of its own that begins with all that another holds now, at no cost: what both hold is shared."""
+        state, indexes = view._state, view._indexes  # noqa: SLF001  # a view is the reading half of a registry
+        branch = cls(options=view.options)
+        branch._state, branch._indexes = state, indexes.branch(state)
+        return branch
 
     def register(
         self, definition: ToolDefinition, *, aliases: Iterable[str] = (), override: bool = False

@@ -23,6 +23,12 @@ class IndexKeeper:
     def __init__(self) -> None:
         self._last: SearchIndex | None = None
 
+    def branch(self, state: RegistryState) -> IndexKeeper:
+        """One for another line of states that begins with this one."""
+        begun = IndexKeeper()
+        begun._last = state.indexes[0] if state.indexes else self._last
+        return begun
+
     def index_of(self, state: RegistryState) -> SearchIndex:
         """The index of exactly the tools of a state."""
         if not state.indexes:
