@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import text
+from sqlalchemy import Executable, delete, insert, text, update
 
 from toolcrib_store import (
     ArtifactLimits,
@@ -20,6 +18,7 @@ from toolcrib_store import (
     open_store,
 )
 from toolcrib_store.blobs import CHUNK_BYTES
+from toolcrib_store.tables import ARTIFACTS, BLOBS, CHUNKS
 
 ANNA = Owner(principal="anna", session="1")
 BERT = Owner(principal="bert", session="1")
@@ -36,8 +35,14 @@ class Time:
 
 
 @pytest.fixture
-def store(tmp_path: Path):
-    with open_store(tmp_path / "a.db") as opened:
+def store(store_url: str):
+    with open_store(store_url) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory):
+    with open_store(tmp_path_factory.mktemp("shared") / "a.db") as opened:
         yield opened
 
 
@@ -77,12 +82,11 @@ def test_nothing_can_be_kept_too(store: Store, time: Time) -> None:
 @given(
     size=st.integers(0, 3 * CHUNK_BYTES), start=st.integers(-5, 4 * CHUNK_BYTES), length=st.integers(0, 2 * CHUNK_BYTES)
 )
-def test_any_part_is_what_python_would_cut(tmp_path_factory, size: int, start: int, length: int) -> None:
+def test_any_part_is_what_python_would_cut(shared: Store, size: int, start: int, length: int) -> None:
     content = (b"0123456789abcdef" * (size // 16 + 1))[:size]
-    with open_store(tmp_path_factory.mktemp("s") / "a.db") as store:
-        kept = Artifacts(store)
+    kept = Artifacts(shared)
 
-        part = kept.read(put(kept, content), owner=ANNA, start=start, stop=start + length)
+    part = kept.read(put(kept, content), owner=ANNA, start=start, stop=start + length)
 
     assert part == content[max(0, start) : max(0, start + length)]
 
@@ -214,8 +218,8 @@ def test_two_contents_whose_handles_begin_alike_have_two_handles(store: Store, t
     kept = artifacts(store, time)
     first = put(kept, b"first")
     with store.writing() as connection:  # what a collision would look like: another content under the short handle
-        connection.execute(text("INSERT INTO blobs VALUES (x'01', 0, 0)"))
-        connection.execute(text("UPDATE artifacts SET digest = x'01'"))
+        connection.execute(insert(BLOBS).values(digest=b"1", size=0, created_at=0))
+        connection.execute(update(ARTIFACTS).values(digest=b"1"))
 
     second = put(kept, b"first")
 
@@ -224,25 +228,23 @@ def test_two_contents_whose_handles_begin_alike_have_two_handles(store: Store, t
 
 
 @pytest.mark.fault("G9")
-@pytest.mark.parametrize(
-    "harm", ["UPDATE chunks SET content = x'00' || substr(content, 2)", "DELETE FROM chunks WHERE number = 1"]
-)
-def test_content_that_is_not_what_was_put_is_never_given_out(store: Store, time: Time, harm: str) -> None:
+@pytest.mark.parametrize("harm", [update(CHUNKS).values(content=b"y"), delete(CHUNKS).where(CHUNKS.c.number == 1)])
+def test_content_that_is_not_what_was_put_is_never_given_out(store: Store, time: Time, harm: Executable) -> None:
     kept = artifacts(store, time)
     handle = put(kept, b"x" * (CHUNK_BYTES + 10))
     with store.writing() as connection:
-        connection.execute(text(harm))
+        connection.execute(harm)
 
     with pytest.raises(StoreDamaged):
         kept.read(handle, owner=ANNA)
 
 
 @pytest.mark.req("GW-7.4")
-def test_artifacts_outlive_the_process_that_made_them(tmp_path: Path, time: Time) -> None:
-    with open_store(tmp_path / "a.db") as before:
+def test_artifacts_outlive_the_process_that_made_them(store_url: str, time: Time) -> None:
+    with open_store(store_url) as before:
         handle = put(artifacts(before, time), b"kept")
 
-    with open_store(tmp_path / "a.db") as after:
+    with open_store(store_url) as after:
         assert artifacts(after, time).read(handle, owner=ANNA) == b"kept"
 
 
@@ -253,3 +255,13 @@ def test_facts_come_back_as_they_were(store: Store, time: Time) -> None:
     info = kept.put(b"x", owner=ANNA, media_type="text/csv", kind="table", source="t", facts=facts)
 
     assert kept.info(info.handle, owner=ANNA).facts == facts
+
+
+def test_what_no_database_can_keep_in_a_text_is_replaced_and_facts_stay_as_they_were(store: Store, time: Time) -> None:
+    kept = artifacts(store, time)
+    facts = {"half of a character": "\ud800", "nul": "\0"}
+
+    info = kept.put(b"x", owner=ANNA, media_type="text/\ud800\0", kind="table", source="t", facts=facts)
+
+    assert kept.info(info.handle, owner=ANNA) == info
+    assert (info.media_type, info.facts) == ("text/?\ufffd", facts)

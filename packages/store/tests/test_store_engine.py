@@ -6,15 +6,25 @@ import os
 import sqlite3
 import stat
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
+from sqlalchemy.exc import NoSuchTableError
 
-import toolcrib_store.engine
-from toolcrib_store import Store, StoreBusy, StoreDamaged, StoreError, StoreTooNew, StoreUnavailable, open_store
-from toolcrib_store.migrating import REVISIONS
-from toolcrib_store.tables import METADATA
+from toolcrib_store import (
+    Store,
+    StoreBusy,
+    StoreDamaged,
+    StoreError,
+    StoreTooNew,
+    StoreUnavailable,
+    back_up,
+    check_store,
+    open_store,
+    restore,
+)
 
 
 def test_a_new_database_is_made_with_its_folder_for_its_owner_alone(tmp_path: Path) -> None:
@@ -24,44 +34,6 @@ def test_a_new_database_is_made_with_its_folder_for_its_owner_alone(tmp_path: Pa
 
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
-
-
-def test_the_steps_lead_to_the_tables_that_the_code_works_with(tmp_path: Path) -> None:
-    from alembic.autogenerate import compare_metadata
-    from alembic.migration import MigrationContext
-
-    with open_store(tmp_path / "a.db") as store, store.reading() as connection:
-        differences = compare_metadata(MigrationContext.configure(connection), METADATA)
-
-    assert differences == []
-
-
-def test_every_step_is_known_in_order(tmp_path: Path) -> None:
-    from alembic.config import Config
-    from alembic.script import ScriptDirectory
-
-    config = Config()
-    config.set_main_option("script_location", str(Path(toolcrib_store.engine.__file__).parent / "migrations"))
-
-    steps = [step.revision for step in ScriptDirectory.from_config(config).walk_revisions()]
-
-    assert tuple(reversed(steps)) == REVISIONS
-
-
-def test_every_step_can_be_taken_back(tmp_path: Path) -> None:
-    from alembic import command
-    from alembic.config import Config
-
-    config = Config()
-    config.set_main_option("script_location", str(Path(toolcrib_store.engine.__file__).parent / "migrations"))
-    with open_store(tmp_path / "a.db") as store:
-        with store.writing() as connection:
-            config.attributes["connection"] = connection
-            command.downgrade(config, "base")
-        with store.reading() as connection:
-            left = connection.scalars(text("SELECT name FROM sqlite_master WHERE type = 'table'")).all()
-
-    assert left == ["alembic_version"]
 
 
 def test_a_second_process_waits_its_turn_to_bring_it_up(tmp_path: Path) -> None:
@@ -122,6 +94,35 @@ def test_a_truncated_database_is_refused(tmp_path: Path) -> None:
         open_store(file)
 
 
+@pytest.mark.fault("G9")
+def test_damage_inside_a_file_that_can_be_opened_is_found_and_told(tmp_path: Path) -> None:
+    file = tmp_path / "a.db"
+    with open_store(file) as store:
+        break_inside(file)
+        report = check_store(store)
+        with pytest.raises(StoreDamaged):
+            back_up(store, tmp_path / "copy")
+
+    assert report.problems == ("The file is damaged: NULL value in broken.a.",)
+    with pytest.raises(StoreDamaged):
+        open_store(file)
+    with pytest.raises(StoreDamaged):
+        restore(file, tmp_path / "b.db")
+    assert {each.name for each in tmp_path.iterdir()} == {"a.db"}
+
+
+@pytest.mark.fault("G7")
+@pytest.mark.parametrize("way", ["BEGIN", "BEGIN EXCLUSIVE"])
+def test_a_file_that_somebody_has_for_himself_is_told_as_busy(tmp_path: Path, way: str) -> None:
+    with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as plain:
+        plain.execute("CREATE TABLE x (a)")
+        plain.execute(way)
+        plain.execute("SELECT * FROM x").fetchall()
+
+        with pytest.raises(StoreBusy):
+            open_store(tmp_path / "a.db", busy_seconds=0.05)
+
+
 @pytest.mark.fault("G7")
 def test_a_place_where_no_file_can_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file, not a folder", encoding="utf-8")
@@ -143,9 +144,14 @@ def test_a_disk_that_is_full_is_told_and_nothing_is_half_written(tmp_path: Path)
 
 
 @pytest.mark.fault("G7")
-def test_a_writer_that_never_ends_is_told_as_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(toolcrib_store.engine, "BUSY_SECONDS", 0.05)
-    with open_store(tmp_path / "a.db") as store, store.writing(), pytest.raises(StoreBusy) as busy, store.writing():
+def test_a_writer_that_never_ends_is_told_as_busy(tmp_path: Path) -> None:
+    with (
+        open_store(tmp_path / "a.db") as one,
+        open_store(tmp_path / "a.db", busy_seconds=0.05) as other,
+        one.writing(),
+        pytest.raises(StoreBusy) as busy,
+        other.writing(),
+    ):
         pass
 
     assert busy.value.retryable
@@ -165,6 +171,21 @@ def test_a_failure_without_a_name_is_told_all_the_same(tmp_path: Path) -> None:
         connection.execute(text("SELECT * FROM nothing"))
 
     assert "a.db" in failed.value.message
+
+
+def test_a_failure_of_the_layer_above_the_driver_is_told_too(tmp_path: Path) -> None:
+    with open_store(tmp_path / "a.db") as store, pytest.raises(StoreError, match="NoSuchTableError"), store.reading():
+        raise NoSuchTableError("x")
+
+
+def break_inside(file: Path) -> None:
+    """Make a row that its table does not allow, as a bit that fell over in the definition would."""
+    with closing(sqlite3.connect(file)) as plain:
+        plain.execute("CREATE TABLE broken (a)")
+        plain.execute("INSERT INTO broken VALUES (NULL)")
+        plain.execute("PRAGMA writable_schema=1")
+        plain.execute("UPDATE sqlite_master SET sql = 'CREATE TABLE broken (a NOT NULL)' WHERE name = 'broken'")
+        plain.commit()
 
 
 def _fill(store: Store) -> None:

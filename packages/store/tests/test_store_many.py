@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from toolcrib_store import ArtifactLimits, Artifacts, NewArtifact, Owner, QuotaExceeded, Store, open_store
@@ -14,8 +12,8 @@ BERT = Owner(principal="bert", session="1")
 
 
 @pytest.fixture
-def store(tmp_path: Path):
-    with open_store(tmp_path / "a.db") as opened:
+def store(store_url: str):
+    with open_store(store_url) as opened:
         yield opened
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,8 @@ from toolcrib_core.wording import quoted
 from toolcrib_store.blobs import drop_unused, read_blob
 from toolcrib_store.engine import Store
 from toolcrib_store.errors import ArtifactNotFound
-from toolcrib_store.putting import ArtifactLimits, NewArtifact, Owner, over_quota, put_rows
+from toolcrib_store.faults import damaged
+from toolcrib_store.putting import ArtifactLimits, NewArtifact, Owner, over_quota, put_rows, seal_of
 from toolcrib_store.tables import ARTIFACTS
 
 
@@ -42,11 +42,11 @@ class Artifacts:
     """
 
     def __init__(
-        self, store: Store, *, limits: ArtifactLimits | None = None, now: Callable[[], float] = time.time
+        self, store: Store, *, limits: ArtifactLimits | None = None, now: Callable[[], float] | None = None
     ) -> None:
         self.limits = limits or ArtifactLimits()
         self._store = store
-        self._read_clock = now
+        self._read_clock = now or store.now
         self._latest = 0.0
 
     def put(
@@ -84,10 +84,11 @@ class Artifacts:
 
         Raises:
             ArtifactNotFound: This owner has no such artifact, or has it no longer.
+            StoreDamaged: What is stored is not what was put.
             StoreError: The database failed.
         """
         with self._store.reading() as connection:
-            return _info(_found(connection, handle, owner, self._now()))
+            return self._whole(_found(connection, handle, owner, self._now()))
 
     def read(self, handle: str, *, owner: Owner, start: int = 0, stop: int | None = None) -> bytes:
         """The content, or the part from `start` to before `stop`.
@@ -99,6 +100,7 @@ class Artifacts:
         """
         with self._store.reading() as connection:
             row = _found(connection, handle, owner, self._now())
+            self._whole(row)
             end = row["size"] if stop is None else min(stop, row["size"])
             return read_blob(connection, row["digest"], max(0, start), end, name=self._store.name)
 
@@ -111,7 +113,9 @@ class Artifacts:
         newest = (ARTIFACTS.c.created_at.desc(), ARTIFACTS.c.id.desc())
         own = select(ARTIFACTS).where(_is_of(owner), ARTIFACTS.c.expires_at > self._now()).order_by(*newest)
         with self._store.reading() as connection:
-            return [_info(row) for row in connection.execute(own).mappings()]
+            rows = connection.execute(own).mappings().all()
+        # One that cannot be trusted does not hide the others; whoever asks for it alone is told.
+        return [_info(row) for row in rows if is_sealed(row)]
 
     def delete(self, handle: str, *, owner: Owner) -> None:
         """Forget an artifact now.
@@ -134,10 +138,20 @@ class Artifacts:
         with self._store.writing() as connection:
             return _expire(connection, self._now())
 
+    def _whole(self, row: Mapping[Any, Any]) -> ArtifactInfo:
+        if not is_sealed(row):
+            raise damaged(self._store.name)
+        return _info(row)
+
     def _now(self) -> float:
         """The time, which never goes back here: what has expired does not come to life again."""
         self._latest = max(self._latest, self._read_clock())
         return self._latest
+
+
+def is_sealed(row: Mapping[Any, Any]) -> bool:
+    """Whether a row of artifacts is what was written; nothing is known of one without a seal."""
+    return row["seal"] is None or row["seal"] == seal_of(row)
 
 
 def _is_of(owner: Owner) -> Any:

@@ -41,7 +41,7 @@ def read_blob(connection: Connection, digest: bytes, start: int, stop: int, *, n
     )
     pieces = []
     for number, row in enumerate(connection.execute(wanted.order_by(CHUNKS.c.number)), start=first):
-        if row.number != number or not _is_whole(row.content, row.sha256):
+        if row.number != number or not is_whole(row.content, row.sha256):
             raise damaged(name)
         pieces.append(row.content)
     content = b"".join(pieces)
@@ -54,6 +54,12 @@ def read_blob(connection: Connection, digest: bytes, start: int, stop: int, *, n
 def drop_unused(connection: Connection) -> None:
     """Delete the content that no artifact has any more."""
     connection.execute(delete(BLOBS).where(~exists().where(ARTIFACTS.c.digest == BLOBS.c.digest)))
+
+
+def is_whole(content: object, sha256: bytes) -> bool:
+    """Whether a piece is what was written."""
+    # SQLite keeps any type in any column.
+    return isinstance(content, bytes) and hashlib.sha256(content).digest() == sha256
 
 
 def _groups(contents: Mapping[bytes, bytes]) -> Iterator[list[tuple[bytes, bytes]]]:
@@ -72,8 +78,3 @@ def _pieces(digest: bytes, content: bytes) -> Iterator[dict[str, Any]]:
     for number, start in enumerate(range(0, len(content), CHUNK_BYTES)):
         piece = content[start : start + CHUNK_BYTES]
         yield {"digest": digest, "number": number, "content": piece, "sha256": hashlib.sha256(piece).digest()}
-
-
-def _is_whole(content: object, sha256: bytes) -> bool:
-    # SQLite keeps any type in any column.
-    return isinstance(content, bytes) and hashlib.sha256(content).digest() == sha256

@@ -1,41 +1,70 @@
-"""Opening a database: a file of SQLite, brought to the newest form, durable and safe for many processes and threads."""
+"""Opening a database: SQLite in a file, or PostgreSQL by its address, brought to the newest form."""
 
 from __future__ import annotations
 
-import os
-import sqlite3
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self
 
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine
 
-from toolcrib_store.errors import StoreUnavailable
-from toolcrib_store.faults import damaged, store_errors
-from toolcrib_store.migrating import migrate
+from toolcrib_store.clock import SYSTEM_CLOCK, Clock
+from toolcrib_store.faults import busy, commit_errors, store_errors
+from toolcrib_store.marks import CLOCK, read_mark
+from toolcrib_store.migrating import STORE_LINE, MigrationLine, migrate
+from toolcrib_store.postgresql_engine import is_address, name_of, postgresql_engine, read_address, reading_postgresql
+from toolcrib_store.sqlite_engine import check_quickly, file_of, sqlite_engine, use_wal, writing_sqlite
 
 BUSY_SECONDS: Final = 10.0
-"""How long a writer waits for another one."""
+"""How long a writer waits for another one, unless somebody says otherwise."""
 
-CHECKED_BYTES: Final = 64 * 1024 * 1024
-"""A file up to this size is checked from end to end when it is opened; in a larger one damage shows when it is met."""
-
-_WRITES = "toolcrib_writes"
-_RETRY_SECONDS = 0.02
+_BELIEVED_SECONDS = 86_400.0
 
 
 class Store:
     """A database that is open. Its connections may be used from any thread, each by one at a time; close it at the end.
 
-    Whoever is on an event loop asks for it in a thread.
+    Whoever is on an event loop asks for it in a thread. There is one writer at a time, in all processes together.
     """
 
-    def __init__(self, engine: Engine, *, name: str) -> None:
+    def __init__(
+        self,
+        *,
+        name: str,
+        reader: Engine,
+        writer: Engine,
+        lines: Sequence[MigrationLine],
+        clock: Clock,
+        busy_seconds: float,
+        file: Path | None,
+    ) -> None:
         self.name = name
-        self._engine = engine
+        """What it is called in messages; never more than the name of the file, or the host and database."""
+        self.file = file
+        """Where it lies, or None for PostgreSQL."""
+        self.lines = tuple(lines)
+        """The lines of migrations that it was opened with, ours first."""
+        self.closed = False
+        """Whether nobody should use it any more."""
+        self._reader = reader
+        self._writer = writer
+        self._clock = clock
+        self._latest = float("-inf")
+        self._reading_clock = Lock()
+        self._busy_seconds = busy_seconds
+        # Threads take turns in the order in which they came; SQLite alone would let the lucky one go first.
+        self._turn = Lock()
+
+    def __repr__(self) -> str:
+        return f"Store({self.name!r})"
+
+    @property
+    def dialect(self) -> str:
+        """Which database it is: `sqlite` or `postgresql`."""
+        return self._reader.dialect.name
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -44,24 +73,52 @@ class Store:
         Raises:
             StoreError: The database failed.
         """
-        with store_errors(self.name), self._engine.connect() as connection, connection.begin():
+        with store_errors(self.name), self._reader.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A connection whose changes are made together at the end, or not at all when an exception leaves the block.
 
+        Nobody else writes meanwhile: what was read in the block is true until its end.
+
         Raises:
+            StoreOutcomeUnknown: The connection was lost while the changes were being made.
             StoreError: The database failed, and nothing was changed.
         """
-        with store_errors(self.name), self._engine.connect() as plain:
-            connection = plain.execution_options(**{_WRITES: True})
-            with connection.begin():
+        if not self._turn.acquire(timeout=self._busy_seconds):
+            raise busy(self.name)
+        try:
+            with store_errors(self.name), self._writer.connect() as connection, connection.begin() as transaction:
                 yield connection
+                with commit_errors(self.name):
+                    transaction.commit()
+        finally:
+            self._turn.release()
+
+    def now(self) -> float:
+        """Seconds since the epoch, which never go back here: what has expired does not come to life again."""
+        with self._reading_clock:
+            self._latest = max(self._latest, self._clock.now())
+            return self._latest
+
+    def start_clock(self) -> None:
+        """Go on from how late it has been when the database was last cleaned up.
+
+        If that is more than a day ahead, the clock was wrong then, and not now.
+
+        Raises:
+            StoreError: The database failed.
+        """
+        with self.reading() as connection:
+            mark = read_mark(connection, CLOCK)
+        if mark - self._clock.now() <= _BELIEVED_SECONDS:
+            self._latest = mark
 
     def close(self) -> None:
-        """Let go of the file."""
-        self._engine.dispose()
+        """Let go of the database."""
+        self.closed = True
+        self._reader.dispose()
 
     def __enter__(self) -> Self:
         return self
@@ -72,85 +129,46 @@ class Store:
         self.close()
 
 
-def open_store(file: Path) -> Store:
-    """Open a database, and bring it to the newest form; one that is not there is made, readable to its owner alone.
+def open_store(
+    target: Path | str,
+    *,
+    lines: Sequence[MigrationLine] = (),
+    clock: Clock = SYSTEM_CLOCK,
+    busy_seconds: float = BUSY_SECONDS,
+) -> Store:
+    """Open a database, and bring it to the newest form.
+
+    A path is a file of SQLite, which is made if it is not there, readable to its owner alone. A text is a path too,
+    unless it begins with `postgresql://`: then it is the address of a database that is there. `lines` are the
+    migrations of the packages that keep their tables in it beside ours.
 
     Raises:
-        StoreUnavailable: It cannot be made, opened or written.
+        StoreUnavailable: It cannot be made, opened or written, or its driver is not installed.
         StoreDamaged: The file is no database, or is damaged; it is left as it is.
-        StoreTooNew: A newer version of this package has written it.
+        StoreTooNew: A newer version has written it.
         StoreBusy: Another process is bringing it to the newest form, and takes too long.
     """
-    name = file.name
-    with store_errors(name):
-        _make_private(file)
-        engine = create_engine(f"sqlite:///{file}", connect_args={"timeout": BUSY_SECONDS})
-        _listen(engine)
-        store = Store(engine, name=name)
-        try:
-            _use_wal(engine)
-            _check(store, file)
-            migrate(store.reading, store.writing, name=name)
-        except BaseException:
-            store.close()
-            raise
+    every = (STORE_LINE, *lines)
+    if isinstance(target, str) and is_address(target):
+        address = read_address(target)
+        engine = postgresql_engine(address, busy_seconds=busy_seconds)
+        name, file, reader, writer = name_of(address), None, reading_postgresql(engine), engine
+    else:
+        file = file_of(target)
+        engine = sqlite_engine(file, busy_seconds=busy_seconds)
+        name, reader, writer = file.name, engine, writing_sqlite(engine)
+    store = Store(
+        name=name, reader=reader, writer=writer, lines=every, clock=clock, busy_seconds=busy_seconds, file=file
+    )
+    try:
+        with store_errors(name):
+            if file is not None:
+                use_wal(engine, busy_seconds=busy_seconds)
+                with store.reading() as connection:
+                    check_quickly(connection, file)
+            migrate(store.reading, store.writing, every, name=name)
+            store.start_clock()
+    except BaseException:
+        store.close()
+        raise
     return store
-
-
-def _make_private(file: Path) -> None:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        os.close(os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-    except OSError as failure:
-        raise StoreUnavailable(
-            f"The database `{file.name}` cannot be opened: {failure.strerror}.",
-            hint="Check its folder, and who may write there.",
-        ) from None
-
-
-def _listen(engine: Engine) -> None:
-    """Let us, and not the driver, say when a transaction begins: one that will write asks for that at once."""
-    event.listen(engine, "connect", _connected)
-    event.listen(engine, "begin", _begin)
-
-
-def _connected(connection: sqlite3.Connection, _: object) -> None:
-    connection.isolation_level = None
-    for setting in (
-        "synchronous=FULL",
-        "foreign_keys=ON",
-        f"busy_timeout={BUSY_SECONDS * 1000:.0f}",
-    ):
-        connection.execute(f"PRAGMA {setting}").close()
-
-
-def _use_wal(engine: Engine) -> None:
-    """Let readers and a writer work at the same time; the file remembers it.
-
-    SQLite does not wait for others here, however long a connection is told to: whoever comes second tries again.
-    """
-    deadline = time.monotonic() + BUSY_SECONDS
-    connection = engine.raw_connection()
-    try:
-        while True:
-            try:
-                connection.cursor().execute("PRAGMA journal_mode=WAL")
-            except sqlite3.OperationalError as failure:
-                if failure.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
-                    raise
-                time.sleep(_RETRY_SECONDS)
-            else:
-                return
-    finally:
-        connection.close()
-
-
-def _begin(connection: Connection) -> None:
-    writes: Any = connection.get_execution_options().get(_WRITES)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-def _check(store: Store, file: Path) -> None:
-    with store.reading() as connection:
-        if file.stat().st_size <= CHECKED_BYTES and connection.scalar(text("PRAGMA quick_check(1)")) != "ok":
-            raise damaged(store.name)

@@ -1,7 +1,8 @@
 """What can go wrong with what is kept, as data.
 
 ToolError (of core)
-  StoreError          StoreBusy, StoreUnavailable, StoreDamaged, StoreTooNew
+  StoreError          StoreBusy, StoreUnavailable, StoreDamaged, StoreTooNew, StoreOutcomeUnknown,
+                      StoreRefused, UnknownRevision
   ArtifactNotFound, QuotaExceeded
 """
 
@@ -40,6 +41,27 @@ class StoreTooNew(StoreError):
     """The database was written by a newer version of this package."""
 
     default_code = "toolbox.store-too-new"
+    default_category = ToolErrorCategory.VALIDATION
+
+
+class StoreOutcomeUnknown(StoreError):
+    """The connection was lost while changes were being made: all of them are there, or none, and nobody knows which."""
+
+    default_code = "toolbox.store-outcome-unknown"
+    default_category = ToolErrorCategory.UNKNOWN_OUTCOME
+
+
+class StoreRefused(StoreError):
+    """The command makes no sense for this database or file; nothing was changed."""
+
+    default_code = "toolbox.store-refused"
+    default_category = ToolErrorCategory.VALIDATION
+
+
+class UnknownRevision(StoreError):
+    """There is no such form of the database to migrate to."""
+
+    default_code = "toolbox.unknown-revision"
     default_category = ToolErrorCategory.VALIDATION
 
 

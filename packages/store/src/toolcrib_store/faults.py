@@ -7,19 +7,32 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
-from toolcrib_store.errors import StoreBusy, StoreDamaged, StoreError, StoreUnavailable
+from toolcrib_core.wording import quoted
+from toolcrib_store.errors import StoreBusy, StoreDamaged, StoreError, StoreOutcomeUnknown, StoreUnavailable
 
-_BUSY: Final = ("SQLITE_BUSY", "SQLITE_LOCKED")
-_DAMAGED: Final = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+# An extended code of SQLite, such as SQLITE_BUSY_SNAPSHOT, begins with its family; so do the codes of PostgreSQL.
+_BUSY: Final = ("SQLITE_BUSY", "SQLITE_LOCKED", "40", "55P03", "57014")
+_DAMAGED: Final = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "XX001", "XX002")
 _UNAVAILABLE: Final = {
     "SQLITE_CANTOPEN": "it cannot be opened",
     "SQLITE_READONLY": "it cannot be written",
     "SQLITE_PERM": "there is no permission",
     "SQLITE_FULL": "the disk is full",
     "SQLITE_IOERR": "the disk failed",
+    "53100": "the disk is full",
+    "53": "the server has no room",
+    "08": "the server cannot be reached",
+    "57P": "the server is going down or starting",
+    "28": "the server does not let this user into this database",
+    "3D000": "there is no such database",
+    "42501": "there is no permission",
+    "25006": "it cannot be written",
 }
+# psycopg gives no code where no connection came about; these are for a server that has answered, and for none.
+_NOT_LET_IN, _UNREACHED = "28", "08"
 
 
 @contextmanager
@@ -31,30 +44,68 @@ def store_errors(name: str) -> Iterator[None]:
     """
     try:
         yield
+    except NoFreeConnection as failure:
+        raise busy(name) from failure
     except DBAPIError as failure:
         raise _told(name, failure.orig) from failure
-    except sqlite3.Error as failure:
+    except (sqlite3.Error, SQLAlchemyError) as failure:
         raise _told(name, failure) from failure
+
+
+@contextmanager
+def commit_errors(name: str) -> Iterator[None]:
+    """Tell a loss of the connection, while changes are being made, apart from a refusal of them.
+
+    Raises:
+        StoreOutcomeUnknown: The connection was lost.
+    """
+    try:
+        yield
+    except DBAPIError as failure:
+        if not failure.connection_invalidated:
+            raise
+        raise StoreOutcomeUnknown(
+            f"The connection to the database {quoted(name)} was lost while changes were being made.",
+            hint="Look whether they are there before you make them again.",
+        ) from failure
+
+
+def busy(name: str, *, hint: str = "Try again.") -> StoreBusy:
+    """The refusal of whoever has waited long enough."""
+    return StoreBusy(f"The database {quoted(name)} is in use by somebody else.", hint=hint)
 
 
 def damaged(name: str) -> StoreDamaged:
     """The refusal of a database that cannot be trusted."""
     return StoreDamaged(
-        f"The database `{name}` is damaged.",
+        f"The database {quoted(name)} is damaged.",
         hint="It was left as it is. Restore it from a copy, or move it away to begin with an empty one.",
     )
 
 
 def _told(name: str, failure: BaseException | None) -> StoreError:
-    # An extended code, such as SQLITE_BUSY_SNAPSHOT, begins with its family.
-    code = str(getattr(failure, "sqlite_errorname", ""))
+    code = _code_of(failure)
     if code.startswith(_BUSY):
-        return StoreBusy(f"The database `{name}` is being written by somebody else.", hint="Try again.")
+        return busy(name)
     if code.startswith(_DAMAGED):
         return damaged(name)
     for known, why in _UNAVAILABLE.items():
         if code.startswith(known):
-            return StoreUnavailable(
-                f"The database `{name}` cannot be used: {why}.", hint="Check its folder, its permissions and the disk."
-            )
-    return StoreError(f"The database `{name}` failed ({code or type(failure).__name__}).")
+            return StoreUnavailable(f"The database {quoted(name)} cannot be used: {why}.", hint=_hint(code))
+    return StoreError(f"The database {quoted(name)} failed ({code or type(failure).__name__}).")
+
+
+def _code_of(failure: BaseException | None) -> str:
+    code = getattr(failure, "sqlite_errorname", None) or getattr(failure, "sqlstate", None)
+    if code:
+        return str(code)
+    # By name, for the driver need not be installed.
+    if type(failure).__module__.startswith("psycopg") and type(failure).__name__ == "OperationalError":
+        return _NOT_LET_IN if "FATAL" in str(failure) else _UNREACHED
+    return ""
+
+
+def _hint(code: str) -> str:
+    if code.startswith("SQLITE"):
+        return "Check its folder, its permissions and the disk."
+    return "Check that the server runs, and the address, the user and the password."

@@ -14,10 +14,12 @@ from sqlalchemy import ColumnElement, Connection, bindparam, func, insert, selec
 from toolcrib_core import JsonObject
 from toolcrib_store.blobs import add_blobs
 from toolcrib_store.errors import QuotaExceeded
+from toolcrib_store.seals import seal
 from toolcrib_store.tables import ARTIFACTS, BLOBS
 
 PREFIX: Final = "art_"
 
+_SEALED = "owner handle session digest size media_type kind source facts created_at expires_at".split()
 _HANDLE_LENGTHS = (16, 26, 52)
 # How many values one statement asks about; every database takes so many.
 _AT_ONCE = 500
@@ -66,14 +68,15 @@ class NewArtifact:
     def row(self, owner: Owner, *, now: float, seconds: float) -> dict[str, Any]:
         """All but the handle and whose it is."""
         return {
-            "session": owner.session,
+            "session": _storable(owner.session),
             "size": len(self.content),
-            "media_type": self.media_type,
-            "kind": self.kind,
-            "source": self.source,
-            "facts": json.dumps(self.facts, ensure_ascii=False, separators=(",", ":")),
-            "created_at": now,
-            "expires_at": now + seconds,
+            "media_type": _storable(self.media_type),
+            "kind": _storable(self.kind),
+            "source": _storable(self.source),
+            # In ASCII, for there may be halves of characters in it, which no database takes.
+            "facts": json.dumps(self.facts, separators=(",", ":")),
+            "created_at": float(now),
+            "expires_at": float(now + seconds),
         }
 
 
@@ -96,18 +99,23 @@ def put_rows(
     stored = {row.digest for row in _asked(connection, (), BLOBS.c.digest, new)}
     unstored = {digest: content for digest, content in new.items() if digest not in stored}
     _make_sure_of_room(connection, owner, limits, new=new, unstored=unstored)
+    handles = {digest: row.handle for digest, row in known.items()}
+    if new:
+        add_blobs(connection, unstored, now=now)
+        handles |= _new_handles(connection, owner, list(new))
+    for digest, row in rows.items():
+        row.update(owner=owner.key, handle=handles[digest], digest=digest)
+        row["seal"] = seal_of(row)
     if known:
         _renew(connection, {row.id: rows[digest] for digest, row in known.items()})
     if new:
-        add_blobs(connection, unstored, now=now)
-        handles = _new_handles(connection, owner, list(new))
-        added = [{**rows[each], "owner": owner.key, "handle": handles[each], "digest": each} for each in new]
-        connection.execute(insert(ARTIFACTS), added)
-    else:
-        handles = {}
-    return {
-        each: {**row, "handle": known[each].handle if each in known else handles[each]} for each, row in rows.items()
-    }
+        connection.execute(insert(ARTIFACTS), [rows[each] for each in new])
+    return rows
+
+
+def seal_of(row: Mapping[Any, Any]) -> bytes:
+    """The checksum of a row of artifacts."""
+    return seal(*(row[name] for name in _SEALED))
 
 
 def over_quota(what: str, wanted: int, limit: int) -> QuotaExceeded:
@@ -168,6 +176,11 @@ def _new_handles(connection: Connection, owner: Owner, digests: Sequence[bytes])
                 taken.add(handle)
         open_digests = [each for each in open_digests if each not in handles]
     return handles
+
+
+def _storable(text: str) -> str:
+    """Text from elsewhere without what databases refuse: halves of characters and, in PostgreSQL, NUL."""
+    return text.encode(errors="replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def _handle(digest: bytes, length: int) -> str:

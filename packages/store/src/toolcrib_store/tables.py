@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, Table, Text, UniqueConstraint
 
+from toolcrib_store.seals import SEAL_BYTES
+
 METADATA = MetaData()
 
 BLOBS = Table(
@@ -40,8 +42,53 @@ ARTIFACTS = Table(
     Column("facts", Text, nullable=False),
     Column("created_at", Float, nullable=False),
     Column("expires_at", Float, nullable=False),
+    # What was written before there were seals has none.
+    Column("seal", LargeBinary(SEAL_BYTES)),
     UniqueConstraint("owner", "handle", name="uq_artifacts_owner_handle"),
     Index("ix_artifacts_expires_at", "expires_at"),
     Index("ix_artifacts_digest", "digest"),
 )
 """Who may read which content, under which handle and until when."""
+
+CALLS = Table(
+    "calls",
+    METADATA,
+    Column("key", Text, primary_key=True),
+    Column("fingerprint", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("holder", Text, nullable=False),
+    Column("lease_until", Float, nullable=False),
+    Column("record", LargeBinary),
+    Column("expires_at", Float, nullable=False),
+    Column("seal", LargeBinary(SEAL_BYTES), nullable=False),
+    Index("ix_calls_state_expires_at", "state", "expires_at"),
+)
+"""Which calls were begun under an idempotency key, by whom, and how they ended."""
+
+SPENT_APPROVALS = Table(
+    "spent_approvals",
+    METADATA,
+    Column("approval_id", Text, primary_key=True),
+    Column("expires_at", Float, nullable=False),
+    Index("ix_spent_approvals_expires_at", "expires_at"),
+)
+"""Which approvals were used, until nobody would take them any more."""
+
+MARKS = Table(
+    "marks",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("value", Float, nullable=False),
+)
+"""Numbers that only ever grow: how late it has been, and up to when things were forgotten."""
+
+QUARANTINE = Table(
+    "quarantine",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("source", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("moved_at", Float, nullable=False),
+)
+"""Rows that could not be read, as they were, and the table that they were in."""
