@@ -1,0 +1,87 @@
+"""Packs as files: to keep a copy, to look at one, or to carry it to another database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from toolcrib_contextpacks.document import Document, Pack, document_json, is_pack_id, read_document
+from toolcrib_contextpacks.errors import InvalidPack
+from toolcrib_contextpacks.freshness import timestamp
+from toolcrib_contextpacks.schemas import MAX_REVISION
+from toolcrib_core import JsonObject, ToolError
+from toolcrib_core.json_text import parse_json
+
+FORMAT: Final = "toolcrib-context-pack"
+VERSION: Final = 1
+
+_TIMES: Final = ("created_at", "updated_at", "expires_at")
+_HASH_LENGTH: Final = 64
+
+
+def export_pack(pack: Pack) -> str:
+    """A pack as the text of a file, with all that it takes to have the very same pack elsewhere."""
+    about: JsonObject = {
+        "format": FORMAT,
+        "version": VERSION,
+        "id": pack.id,
+        "revision": pack.revision,
+        **{name: timestamp(getattr(pack, name)) for name in _TIMES},
+        "ref_hashes": dict(pack.ref_hashes),
+        "document": document_json(pack.document),
+    }
+    return json.dumps(about, ensure_ascii=False, indent=2) + "\n"
+
+
+def import_pack(text: str | bytes, *, max_bytes: int) -> Pack:
+    """The pack that `export_pack` wrote, checked as any other document.
+
+    Raises:
+        InvalidPack: It is none, or a newer version has written it.
+    """
+    try:
+        value = parse_json(text)
+    except ToolError as refused:
+        raise InvalidPack(refused.message, hint=refused.hint, details=refused.details) from None
+    if not isinstance(value, dict) or value.get("format") != FORMAT:
+        raise _refused("it is not a pack that was exported", "format")
+    if value.get("version") != VERSION:
+        raise _refused("another version has written it", "version")
+    return _pack(value, read_document(_object(value, "document"), max_bytes=max_bytes))
+
+
+def _pack(value: Mapping[str, Any], document: Document) -> Pack:
+    pack_id, revision, hashes = value.get("id"), value.get("revision"), _object(value, "ref_hashes")
+    if not isinstance(pack_id, str) or not is_pack_id(pack_id):
+        raise _refused("`id` is no id", "id")
+    if not isinstance(revision, int) or isinstance(revision, bool) or not 1 <= revision <= MAX_REVISION:
+        raise _refused("`revision` is no revision", "revision")
+    if not all(isinstance(each, str) and len(each) == _HASH_LENGTH for each in hashes.values()):
+        raise _refused("`ref_hashes` has something that is no hash", "ref_hashes")
+    times = {name: _time(value, name) for name in _TIMES}
+    return Pack(id=pack_id, document=document, revision=revision, ref_hashes=hashes, **times)
+
+
+def _object(value: Mapping[str, Any], name: str) -> dict[str, Any]:
+    found = value.get(name)
+    if not isinstance(found, dict):
+        raise _refused(f"`{name}` is missing, or no object", name)
+    return found
+
+
+def _time(value: Mapping[str, Any], name: str) -> float:
+    try:
+        moment = datetime.fromisoformat(str(value.get(name)))
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        raise _refused(f"`{name}` is no time", name) from None
+
+
+def _refused(why: str, field: str) -> InvalidPack:
+    return InvalidPack(
+        f"The file cannot be imported: {why}.",
+        hint="Use a file that `toolcrib pack export` wrote.",
+        details={"requested_field": field},
+    )

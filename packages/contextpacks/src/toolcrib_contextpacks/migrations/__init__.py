@@ -1,0 +1,1 @@
+"""The steps by which the tables of packs came to be."""

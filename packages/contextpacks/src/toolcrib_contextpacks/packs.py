@@ -1,0 +1,390 @@
+"""`ContextPacks`: all that can be done with packs, for programs; the two tools and the command line stand on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from toolcrib_contextpacks.document import Document, Pack, Status, is_pack_id, read_document, with_status
+from toolcrib_contextpacks.errors import IdTaken, PackError, PackStateRefused, PackStoreFailed, PackUnreadable
+from toolcrib_contextpacks.freshness import SOON_SECONDS, Freshness, FreshnessState, freshness
+from toolcrib_contextpacks.ids import new_pack_id
+from toolcrib_contextpacks.paging import PageRequest, read_token, refused
+from toolcrib_contextpacks.profiles import ORCHESTRATOR
+from toolcrib_contextpacks.refs import SourceTree
+from toolcrib_contextpacks.render import Page, Selection, render_page
+from toolcrib_contextpacks.resolution import Chosen
+from toolcrib_contextpacks.revisions import check_revision
+from toolcrib_contextpacks.rows import Heading
+from toolcrib_contextpacks.settings import PackSettings
+from toolcrib_contextpacks.store import (
+    Filter,
+    add_pack,
+    change_pack,
+    check_name,
+    choose_pack,
+    drop_pack,
+    known_page_key,
+    list_packs,
+    make_page_key,
+    purge,
+    quarantined_packs,
+    read_pack,
+    set_aside,
+)
+from toolcrib_contextpacks.writing import Draft, Written, new_pack, next_pack
+from toolcrib_core.wording import quoted
+from toolcrib_store import Store, StoreError
+
+LISTED: Final = 50
+"""How many packs a list has unless the reader says otherwise."""
+
+_TRIES: Final = 8
+_MINUTE: Final = 60.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listed:
+    """One page of a list of packs."""
+
+    packs: tuple[tuple[Heading, Freshness], ...]
+    has_more: bool
+    quarantined: int
+    """How many packs could not be read and were moved out of the way."""
+
+
+class ContextPacks:
+    """The packs of one database. The calls block, and may come from any thread.
+
+    Every method raises a `PackError`, whose `kind`, `reason` and `details` are those of the contract.
+    """
+
+    def __init__(
+        self, store: Store, *, settings: PackSettings | None = None, new_id: Callable[[], str] = new_pack_id
+    ) -> None:
+        self.settings = settings or PackSettings()
+        self._store = store
+        self._new_id = new_id
+        self._tree = SourceTree(self.settings.source_root, max_bytes=self.settings.max_source_bytes)
+        self._page_key: bytes | None = None
+
+    def list(
+        self,
+        *,
+        status: str | None = None,
+        freshness_state: FreshnessState | None = None,
+        query: str | None = None,
+        limit: int = LISTED,
+        offset: int = 0,
+    ) -> Listed:
+        """The packs that fit, the latest first; those that have expired only where they are asked for."""
+        now = self._store.now()
+        after, until = self._lifetimes(freshness_state, now)
+        wanted = Filter(after=after, until=until, status=status, query=query, limit=limit, offset=offset)
+        with self._reading() as connection:
+            found = list_packs(connection, wanted)
+            aside = quarantined_packs(connection)
+        shown = tuple((each, freshness(each.expires_at, now=now)) for each in found[:limit])
+        return Listed(packs=shown, has_more=len(found) > limit, quarantined=aside)
+
+    def get(self, *, pack_id: str | None = None, name: str | None = None) -> Pack:
+        """One pack, as data.
+
+        Raises:
+            PackNotFound: There is none, or it is past its grace period.
+            AmbiguousPack: The name fits several.
+            PackUnreadable: It is not what was written; it was set aside.
+        """
+        return self._selected(pack_id, name).pack
+
+    def freshness_of(self, pack: Pack) -> Freshness:
+        """How fresh a pack is now."""
+        return freshness(pack.expires_at, now=self._store.now())
+
+    def write(
+        self,
+        document: Mapping[str, Any] | Document,
+        *,
+        pack_id: str | None = None,
+        name: str | None = None,
+        expected_revision: int | None = None,
+        validate_only: bool = False,
+    ) -> Written:
+        """Make a pack, or replace all of one that was named; with `validate_only`, check and keep nothing.
+
+        Raises:
+            InvalidPack: The document breaks the contract.
+            PackConflict: Its name is taken.
+            PackNotFound: The pack that is to be replaced is not there.
+            RevisionConflict: It is not the revision that was expected.
+            PackStateRefused: It is finalized, and the document does not say what it is to be.
+            FinalizeRefused: The document says `finalized`, and is not ready for that.
+        """
+        read = document if isinstance(document, Document) else self._read(document)
+        draft = Draft(document=read, states=self._tree.look(read), now=self._store.now())
+        if pack_id is None and name is None:
+            return self._create(draft, validate_only=validate_only)
+        with self._reading() if validate_only else self._writing() as connection:
+            before = self._found(connection, pack_id, name)
+            check_revision(connection, before, expected_revision)
+            written = next_pack(before, draft)
+            if not validate_only and written.pack is not before:
+                self._change(connection, written.pack, before=before)
+        return replace(written, validated_only=validate_only)
+
+    def set_status(
+        self,
+        status: Status,
+        *,
+        pack_id: str | None = None,
+        name: str | None = None,
+        expected_revision: int | None = None,
+    ) -> Written:
+        """Finalize a pack or reopen it, as it is; what has drifted in the source tree stays marked.
+
+        Raises:
+            PackError: As `write`.
+        """
+        selected = self._selected(pack_id, name).pack
+        document = with_status(selected.document, status)
+        draft = Draft(
+            document=document,
+            states=self._tree.look(document, selected.ref_hashes),
+            now=self._store.now(),
+            keeps_hashes=True,
+        )
+        with self._writing() as connection:
+            before = self._found(connection, selected.id, None)
+            # What was looked at is what is changed: somebody may have written meanwhile.
+            check_revision(connection, before, expected_revision or selected.revision)
+            written = next_pack(before, draft)
+            if written.pack is not before:
+                self._change(connection, written.pack, before=before)
+        return written
+
+    def ttl(
+        self,
+        *,
+        pack_id: str | None = None,
+        name: str | None = None,
+        ttl_minutes: int | None = None,
+        extend_minutes: int | None = None,
+        expected_revision: int | None = None,
+    ) -> Pack:
+        """Let a pack live `ttl_minutes` from now, or `extend_minutes` longer than it would, or than now.
+
+        Raises:
+            PackNotFound: There is none.
+            RevisionConflict: It is not the revision that was expected.
+        """
+        with self._writing() as connection:
+            before = self._found(connection, pack_id, name)
+            check_revision(connection, before, expected_revision)
+            now = self._store.now()
+            if ttl_minutes is not None:
+                expires_at = now + ttl_minutes * _MINUTE
+            else:
+                expires_at = max(now, before.expires_at) + (extend_minutes or 0) * _MINUTE
+            pack = replace(
+                before,
+                revision=before.revision + 1,
+                updated_at=max(now, before.updated_at),
+                expires_at=expires_at,
+            )
+            self._change(connection, pack, before=before)
+        return pack
+
+    def delete(
+        self, *, pack_id: str | None = None, name: str | None = None, expected_revision: int | None = None
+    ) -> str | None:
+        """Forget a pack now; gives its id, or None where no pack has the id.
+
+        Raises:
+            PackNotFound: No pack has the name.
+            RevisionConflict: It is not the revision that was expected.
+        """
+        with self._writing() as connection:
+            chosen = pack_id
+            if pack_id is None:
+                chosen = self._chosen(connection, None, name).id
+            if expected_revision is not None and chosen is not None:
+                check_revision(connection, self._found(connection, chosen, None), expected_revision)
+            return chosen if chosen is not None and drop_pack(connection, chosen) else None
+
+    def read(
+        self,
+        *,
+        pack_id: str | None = None,
+        name: str | None = None,
+        status: str | None = None,
+        profile: str | None = None,
+        limit: int | None = None,
+        offset: int = 0,
+        page_token: str | None = None,
+        contains: str | None = None,
+    ) -> Page:
+        """One page of a pack as Markdown.
+
+        Raises:
+            PackNotFound: There is none.
+            AmbiguousPack: The name fits several.
+            PackStateRefused: It has another status than was asked for.
+            InvalidPack: The page token is not one for this pack, revision and request.
+        """
+        selection = self._selected(pack_id, name)
+        pack, key, expected = selection.pack, self._key(), None
+        _check_status(pack, status)
+        asked = PageRequest(
+            profile=profile or ORCHESTRATOR.name, limit=limit, contains=(contains or "").strip() or None, status=status
+        )
+        if page_token is not None:
+            place = read_token(page_token, pack_id=pack.id, key=key)
+            said = {"profile": profile, "limit": limit, "contains": asked.contains, "status": status}
+            if any(value is not None and value != getattr(place.request, name) for name, value in said.items()):
+                raise refused("the request is another than it was made for")
+            if place.revision != pack.revision:
+                raise refused("the pack has changed since it was made")
+            _check_status(pack, place.request.status)
+            asked, offset, expected = place.request, place.offset, place.chunks
+        states = self._tree.look(pack.document, pack.ref_hashes)
+        fresh = self.freshness_of(pack)
+        return render_page(selection, states, fresh, request=asked, offset=offset, expected=expected, key=key)
+
+    def adopt(self, pack: Pack, *, shares_name: bool = False) -> Pack:
+        """Keep a pack from elsewhere, with its id, revision and times; the very same one may be adopted again.
+
+        `shares_name` lets it have the name of another one; which is meant is then decided whenever the name is used.
+
+        Raises:
+            PackConflict: Its id or its name is taken.
+        """
+        with self._writing() as connection:
+            alive_after = self._alive_after(self._store.now())
+            try:
+                known = read_pack(connection, pack.id)
+            except PackError:
+                known = None
+            if known != pack:
+                add_pack(connection, pack, alive_after=alive_after, shares_name=shares_name)
+        return pack
+
+    def renewed(self, pack: Pack, *, ttl_minutes: int) -> Pack:
+        """The pack with so many minutes to live from now; nothing is kept."""
+        return replace(pack, expires_at=self._store.now() + ttl_minutes * _MINUTE)
+
+    def is_over(self, pack: Pack) -> bool:
+        """Whether a pack is past its grace period."""
+        return pack.expires_at <= self._alive_after(self._store.now())
+
+    def sweep(self) -> int:
+        """Forget the packs that are past their grace period; gives how many."""
+        gone = 0
+        while True:
+            with self._writing() as connection:
+                some = purge(connection, dead_at=self._alive_after(self._store.now()))
+            gone += some
+            if not some:
+                return gone
+
+    def _create(self, draft: Draft, *, validate_only: bool) -> Written:
+        alive_after = self._alive_after(draft.now)
+        written = new_pack(draft, pack_id=self._new_id())
+        if validate_only:
+            with self._reading() as connection:
+                check_name(connection, written.pack.name, alive_after=alive_after)
+            return replace(written, validated_only=True)
+        for _ in range(_TRIES):
+            with self._writing() as connection, suppress(IdTaken):
+                add_pack(connection, written.pack, alive_after=alive_after)
+                return written
+            written = new_pack(draft, pack_id=self._new_id())
+        raise PackStoreFailed("No id was found that no pack has.", hint="Try again.")
+
+    def _change(self, connection: Connection, pack: Pack, *, before: Pack) -> None:
+        if not change_pack(connection, pack, before=before.revision):
+            raise PackStoreFailed("The pack was changed by somebody else meanwhile.", hint="Try again.")
+
+    def _read(self, document: Mapping[str, Any]) -> Document:
+        return read_document(document, max_bytes=self.settings.max_pack_bytes)
+
+    def _selected(self, pack_id: str | None, name: str | None) -> Selection:
+        with self._reading() as connection:
+            chosen = self._chosen(connection, pack_id, name)
+            return Selection(pack=read_pack(connection, chosen.id), by=chosen.by)
+
+    def _found(self, connection: Connection, pack_id: str | None, name: str | None) -> Pack:
+        return read_pack(connection, self._chosen(connection, pack_id, name).id)
+
+    def _chosen(self, connection: Connection, pack_id: str | None, name: str | None) -> Chosen:
+        if pack_id is None and name is not None and is_pack_id(name.strip()):
+            pack_id = name.strip()
+        alive_after = self._alive_after(self._store.now())
+        return choose_pack(connection, pack_id=pack_id, name=(name or "").strip(), alive_after=alive_after)
+
+    def _set_aside(self, unreadable: PackUnreadable) -> None:
+        # Whether or not it can be moved now, whoever asked is told that it cannot be read.
+        with suppress(StoreError), self._store.writing() as connection:
+            set_aside(connection, str(unreadable.details["id"]), unreadable, now=self._store.now())
+
+    def _alive_after(self, now: float) -> float:
+        """What expires after this time can still be had."""
+        return now - self.settings.grace_seconds
+
+    def _lifetimes(self, state: FreshnessState | None, now: float) -> tuple[float, float | None]:
+        match state:
+            case "expired":
+                return self._alive_after(now), now
+            case "expiring_soon":
+                return now, now + SOON_SECONDS
+            case "fresh":
+                return now + SOON_SECONDS, None
+        return now, None
+
+    def _key(self) -> bytes:
+        if self._page_key is None:
+            with self._reading() as connection:
+                self._page_key = known_page_key(connection)
+        if self._page_key is None:
+            with self._writing() as connection:
+                self._page_key = make_page_key(connection)
+        return self._page_key
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with self._told(), self._store.reading() as connection:
+            yield connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with self._told(), self._store.writing() as connection:
+            yield connection
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What the database fails with, as the contract says it; what cannot be read is set aside."""
+        try:
+            yield
+        except PackUnreadable as unreadable:
+            self._set_aside(unreadable)
+            raise
+        except StoreError as failure:
+            raise PackStoreFailed(
+                failure.message,
+                category=failure.category,
+                hint=failure.hint,
+                retryable=failure.retryable,
+                details={**failure.details, "store_code": failure.code},
+            ) from failure
+
+
+def _check_status(pack: Pack, wanted: str | None) -> None:
+    if wanted is not None and wanted != pack.status:
+        raise PackStateRefused(
+            f"The pack {quoted(pack.id)} has the status '{pack.status}', expected '{wanted}'.",
+            hint="Leave `status` out to read it all the same.",
+            details={"current_status": pack.status, "requested_status": wanted},
+        )

@@ -1,0 +1,211 @@
+"""Packs in the database: found, listed, put, changed by compare and set, and forgotten when their time is over."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, LargeBinary, and_, cast, delete, func, insert, select, update
+
+from toolcrib_contextpacks.document import Pack
+from toolcrib_contextpacks.errors import IdTaken, PackConflict, PackTooNew, PackUnreadable
+from toolcrib_contextpacks.resolution import EXACT_ID, Chosen, choose, unknown_id
+from toolcrib_contextpacks.revisions import remember
+from toolcrib_contextpacks.rows import Heading, folded, heading_of, pack_of, row_of
+from toolcrib_contextpacks.tables import PACKS, SETTINGS
+from toolcrib_core.wording import quoted
+from toolcrib_store import upsert
+from toolcrib_store.quarantining import Unreadable, quarantine
+from toolcrib_store.tables import QUARANTINE
+
+_HEADING: Final = tuple(PACKS.c[name] for name in Heading.__dataclass_fields__)
+_AT_ONCE: Final = 200
+_PAGE_KEY: Final = "page_key"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filter:
+    """Which packs a list has; `after` and `until` bound when they expire."""
+
+    after: float
+    until: float | None = None
+    status: str | None = None
+    query: str | None = None
+    limit: int = 50
+    offset: int = 0
+
+
+def choose_pack(connection: Connection, *, pack_id: str | None, name: str | None, alive_after: float) -> Chosen:
+    """Which pack an id or a name means, of those that expire after a time.
+
+    Raises:
+        PackNotFound: There is none.
+        AmbiguousPack: The name fits several.
+    """
+    alive = PACKS.c.expires_at > alive_after
+    if pack_id is not None:
+        if connection.scalar(select(PACKS.c.id).where(PACKS.c.id == pack_id, alive)) is None:
+            raise unknown_id(pack_id)
+        return Chosen(pack_id, EXACT_ID)
+    rows = connection.execute(select(*_HEADING).where(PACKS.c.name == name, alive)).mappings()
+    return choose(name or "", [heading_of(row) for row in rows])
+
+
+def read_pack(connection: Connection, pack_id: str) -> Pack:
+    """One pack.
+
+    Raises:
+        PackNotFound: No pack has the id.
+        PackUnreadable: Its row is not what was written.
+        PackTooNew: A newer version has written it.
+    """
+    rows = list(_rows(connection, PACKS.c.id == pack_id))
+    if not rows:
+        raise unknown_id(pack_id)
+    return pack_of(rows[0])
+
+
+def list_packs(connection: Connection, wanted: Filter) -> list[Heading]:
+    """The packs that fit, the latest first; one more than the limit where there are more."""
+    conditions: list[ColumnElement[bool]] = [PACKS.c.expires_at > wanted.after]
+    if wanted.until is not None:
+        conditions.append(PACKS.c.expires_at <= wanted.until)
+    if wanted.status is not None:
+        conditions.append(PACKS.c.status == wanted.status)
+    if wanted.query and folded(wanted.query):
+        conditions.append(PACKS.c.searched.contains(folded(wanted.query), autoescape=True))
+    latest = (PACKS.c.updated_at.desc(), PACKS.c.revision.desc(), PACKS.c.id)
+    page = select(*_HEADING).where(and_(*conditions)).order_by(*latest).limit(wanted.limit + 1).offset(wanted.offset)
+    return [heading_of(row) for row in connection.execute(page).mappings()]
+
+
+def add_pack(connection: Connection, pack: Pack, *, alive_after: float, shares_name: bool = False) -> None:
+    """Keep a new pack; `shares_name` lets it have a name that another one has.
+
+    Raises:
+        PackConflict: Its name or its id is taken.
+    """
+    if pack.name is not None:
+        _free_name(connection, pack.name, alive_after)
+    taken = _holder(connection, pack.name, alive_after)
+    if taken is not None and not shares_name:
+        raise _name_taken(pack.name or "", taken)
+    # One writer at a time: nobody takes the id between this question and the answer to it.
+    if connection.scalar(select(PACKS.c.id).where(PACKS.c.id == pack.id)) is not None:
+        raise IdTaken(f"A pack has the id {quoted(pack.id)} already.", hint="Use another id.", details={"id": pack.id})
+    connection.execute(insert(PACKS).values(**row_of(pack), claim=None if taken else pack.name))
+    remember(connection, pack)
+
+
+def check_name(connection: Connection, name: str | None, *, alive_after: float) -> None:
+    """Refuse a name that a pack has which can still be had.
+
+    Raises:
+        PackConflict: It is taken.
+    """
+    taken = _holder(connection, name, alive_after)
+    if taken is not None:
+        raise _name_taken(name or "", taken)
+
+
+def change_pack(connection: Connection, pack: Pack, *, before: int) -> bool:
+    """Put a pack in the place of its revision `before`; False if that is not what is there any more."""
+    changed = update(PACKS).where(PACKS.c.id == pack.id, PACKS.c.revision == before).values(**row_of(pack))
+    if connection.execute(changed).rowcount != 1:
+        return False
+    remember(connection, pack)
+    return True
+
+
+def drop_pack(connection: Connection, pack_id: str) -> bool:
+    """Forget a pack; False if there is none."""
+    return connection.execute(delete(PACKS).where(PACKS.c.id == pack_id)).rowcount == 1
+
+
+def purge(connection: Connection, *, dead_at: float) -> int:
+    """Forget packs that expired at this time or before, a few of them; gives how many. What is unreadable is kept."""
+    gone = 0
+    for row in list(_rows(connection, PACKS.c.expires_at <= dead_at, limit=_AT_ONCE)):
+        try:
+            pack_of(row)
+        except PackTooNew:
+            pass  # whoever wrote it knows what it is, and it is past its time all the same
+        except PackUnreadable as unreadable:
+            set_aside(connection, str(row["id"]), unreadable, now=dead_at)
+            continue
+        gone += drop_pack(connection, str(row["id"]))
+    return gone
+
+
+def set_aside(connection: Connection, pack_id: str, why: PackUnreadable, *, now: float) -> bool:
+    """Move a row that cannot be read out of the way, unless somebody has written it anew."""
+    rows = list(_rows(connection, PACKS.c.id == pack_id))
+    try:
+        for row in rows:
+            pack_of(row)
+    except PackUnreadable:
+        what = f"a context pack cannot be read: {why.details['reason']}"
+        return bool(quarantine(connection, Unreadable(table=PACKS, where=PACKS.c.id == pack_id, what=what), now=now))
+    return False
+
+
+def quarantined_packs(connection: Connection) -> int:
+    """How many packs have been moved out of the way."""
+    return connection.scalar(select(func.count()).select_from(QUARANTINE).where(QUARANTINE.c.source == PACKS.name)) or 0
+
+
+def known_page_key(connection: Connection) -> bytes | None:
+    """The key that page tokens are signed with, if one was made."""
+    value = connection.scalar(select(SETTINGS.c.value).where(SETTINGS.c.name == _PAGE_KEY))
+    return None if value is None else bytes.fromhex(value)
+
+
+def make_page_key(connection: Connection) -> bytes:
+    """The key that page tokens are signed with; one is made where there is none."""
+    known = known_page_key(connection)
+    if known is not None:
+        return known
+    key = secrets.token_bytes(32)
+    upsert(connection, SETTINGS, {"name": _PAGE_KEY, "value": key.hex()}, key=("name",))
+    return key
+
+
+def _rows(
+    connection: Connection, where: ColumnElement[bool], *, limit: int | None = None
+) -> Iterator[Mapping[Any, Any]]:
+    columns: Sequence[Any] = [column for column in PACKS.columns if column.name not in {"body", "claim"}]
+    # SQLite may hold text that is none; as bytes it can be looked at all the same.
+    body = cast(PACKS.c.body, LargeBinary).label("body") if connection.dialect.name == "sqlite" else PACKS.c.body
+    yield from connection.execute(select(*columns, body).where(where).limit(limit)).mappings()
+
+
+def _free_name(connection: Connection, name: str, alive_after: float) -> None:
+    """Take a name from whoever is past all grace and has not been forgotten yet."""
+    dead = and_(PACKS.c.claim == name, PACKS.c.expires_at <= alive_after)
+    for row in list(_rows(connection, dead)):
+        try:
+            pack_of(row)
+            drop_pack(connection, str(row["id"]))
+        except PackTooNew:
+            drop_pack(connection, str(row["id"]))
+        except PackUnreadable as unreadable:
+            set_aside(connection, str(row["id"]), unreadable, now=alive_after)
+
+
+def _name_taken(name: str, pack_id: str) -> PackConflict:
+    return PackConflict(
+        f"A pack is called {quoted(name)} already: {quoted(pack_id)}.",
+        hint="Choose another name, or update that pack by its id with `expected_revision`.",
+        details={"name": name, "id": pack_id, "requested_field": "document.name"},
+    )
+
+
+def _holder(connection: Connection, name: str | None, alive_after: float) -> str | None:
+    if name is None:
+        return None
+    holder: str | None = connection.scalar(
+        select(PACKS.c.id).where(PACKS.c.name == name, PACKS.c.expires_at > alive_after).order_by(PACKS.c.id).limit(1)
+    )
+    return holder

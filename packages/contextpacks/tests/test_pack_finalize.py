@@ -1,0 +1,143 @@
+"""Finalizing: all that is missing at once, and nothing that changes a finalized pack by accident."""
+
+from __future__ import annotations
+
+import pytest
+from pack_cases import Bench, document, ref, section
+
+from toolcrib_contextpacks import PackStateRefused, read_document
+from toolcrib_contextpacks.finalize import verdict_of
+
+pytestmark = pytest.mark.req("CP-14")
+
+
+def test_a_pack_that_is_ready_is_finalized_when_it_is_made_or_later(packs: Bench) -> None:
+    at_once = packs.input("write", document=document(status="finalized"))
+    draft = packs.input("write", document=document())
+
+    later = packs.input("write", id=draft["id"], expected_revision=1, document=document(status="finalized"))
+
+    assert (at_once["status"], later["status"]) == ("finalized", "finalized")
+
+
+@pytest.mark.fault("G5")
+def test_everything_that_is_missing_is_told_at_once(packs: Bench) -> None:
+    unready = document(
+        section("scope", "   "),
+        section("qa", "There is no verdict yet."),
+        section("extra", refs=[ref("gone", path="src/none.py"), ref("beyond", lines=(39, 41)), ref("fine")]),
+        status="finalized",
+    )
+
+    error = packs.refused("input", action="write", document=unready)
+
+    assert (error["kind"], error["code"]) == ("invalid_state", "finalize_validation")
+    assert error["details"]["missing_sections"] == ["findings"]
+    assert error["details"]["missing_fields"] == ["scope.content", "qa.verdict"]
+    assert [(each["section_key"], each["ref_key"]) for each in error["details"]["invalid_refs"]] == [
+        ("extra", "gone"),
+        ("extra", "beyond"),
+    ]
+    assert error["details"]["invalid_refs"][1] == {
+        "section_key": "extra",
+        "ref_key": "beyond",
+        "path": "src/auth.py",
+        "line_start": 39,
+        "line_end": 41,
+        "reason": "the file has 40 lines, and the reference goes to line 41",
+    }
+    assert packs.input("list")["count"] == 0
+
+
+def test_a_draft_may_lack_all_of_that(packs: Bench) -> None:
+    made = packs.input("write", document=document(section("notes", refs=[ref("gone", path="src/none.py")])))
+
+    assert made["status"] == "draft"
+    assert made["stale_refs"] == ["notes/gone"]
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"),
+    [
+        ("verdict: pass", "pass"),
+        ("All good.\n\n**Verdict**: FAIL\n", "fail"),
+        ("- verdict = blocked, see below", "blocked"),
+        ("> Verdict: `partial`", "partial"),
+        ("no verdict yet", None),
+        ("verdict: pending", None),
+        ("the verdict: pass is what we hope for", None),
+        ("verdict: passing", None),
+        ("verdicts differ", None),
+        ("", None),
+    ],
+)
+def test_a_verdict_is_stated_not_mentioned(said: str, verdict: str | None) -> None:
+    assert verdict_of(read_document(document(section("qa", said)))) == verdict
+
+
+def test_a_verdict_may_stand_in_a_title_or_a_reason_of_the_section() -> None:
+    texts = [
+        section("qa", None, refs=[ref(why="verdict: pass")]),
+        section("qa", None, diagrams=[{"key": "dd", "title": "verdict: fail", "mermaid": "x"}]),
+    ]
+
+    assert [verdict_of(read_document(document(each))) for each in texts] == ["pass", "fail"]
+    assert verdict_of(read_document(document(section("other", "verdict: pass")))) is None
+
+
+@pytest.mark.fault("G5")
+def test_a_finalized_pack_is_changed_only_by_saying_what_it_is_to_be(packs_anywhere: Bench) -> None:
+    made = packs_anywhere.input("write", document=document(status="finalized"))
+
+    silent = packs_anywhere.refused("input", action="write", id=made["id"], expected_revision=1, document=document())
+    unready = packs_anywhere.refused(
+        "input",
+        action="write",
+        id=made["id"],
+        expected_revision=1,
+        document=document(section("scope"), status="finalized"),
+    )
+    after = packs_anywhere.input("get", id=made["id"])
+    reopened = packs_anywhere.input(
+        "write", id=made["id"], expected_revision=1, document=document(section("scope"), status="draft")
+    )
+
+    assert (silent["kind"], silent["code"]) == ("invalid_state", "invalid_state")
+    assert silent["details"]["required_fields"] == ["document.status"]
+    assert unready["code"] == "finalize_validation"
+    assert after == made
+    assert (reopened["status"], reopened["revision"]) == ("draft", 2)
+
+
+@pytest.mark.fault("G5")
+def test_finalizing_twice_changes_nothing(packs: Bench) -> None:
+    made = packs.input("write", document=document(status="finalized"))
+
+    again = packs.input("write", id=made["id"], expected_revision=1, document=document(status="finalized"))
+    other = packs.input(
+        "write", id=made["id"], expected_revision=1, document=document(status="finalized", brief="More.")
+    )
+
+    assert again == made
+    assert other["revision"] == 2
+
+
+def test_finalizing_and_reopening_keep_the_document(packs: Bench) -> None:
+    made = packs.packs.write(document(name="auth-fix")).pack
+
+    finalized = packs.packs.set_status("finalized", name="auth-fix").pack
+    again = packs.packs.set_status("finalized", name="auth-fix").pack
+    reopened = packs.packs.set_status("draft", pack_id=made.id, expected_revision=2).pack
+
+    assert (finalized.status, finalized.revision) == ("finalized", 2)
+    assert again == finalized
+    assert (reopened.status, reopened.revision) == ("draft", 3)
+    assert reopened.document.sections == made.document.sections
+
+
+def test_a_read_may_insist_on_a_status(packs: Bench) -> None:
+    made = packs.packs.write(document()).pack
+
+    with pytest.raises(PackStateRefused, match="'draft', expected 'finalized'"):
+        packs.packs.read(pack_id=made.id, status="finalized")
+    assert packs.packs.read(pack_id=made.id, status="draft").text
