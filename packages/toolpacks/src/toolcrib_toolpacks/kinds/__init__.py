@@ -1,0 +1,1 @@
+"""How each kind of execution becomes a command or a request: one module for each."""

@@ -1,0 +1,22 @@
+"""A program of this machine, or one that comes with the pack, run for one call and never through a shell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from toolcrib_toolpacks.commands import Command, own_file
+from toolcrib_toolpacks.model import CliExecution, Toolpack
+from toolcrib_toolpacks.rendering import Rendering
+
+
+def cli_command(
+    pack: Toolpack, execution: CliExecution, rendering: Rendering, arguments: Mapping[str, object]
+) -> Command:
+    """How the program is run: a bare name is looked up, a relative path starts at the folder of the pack."""
+    program = execution.cmd[0]
+    items = rendering.items([("execution", "cmd", at) for at in range(1, len(execution.cmd))], arguments)
+    if "/" not in program or Path(program).is_absolute():
+        return Command(argv=(program, *items))
+    own = own_file(pack, program)
+    return Command(argv=(str(own), *items), readable=(str(own),), own_files=(own,))

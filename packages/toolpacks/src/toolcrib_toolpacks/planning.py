@@ -1,0 +1,252 @@
+"""What a call of a pack would do: the command or the request, seen before anything is run."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+from typing import Literal
+
+from toolcrib_core import JsonValue
+from toolcrib_runtime.guards.net import NetGrant
+from toolcrib_runtime.guards.process.launch import landlock_abi
+from toolcrib_runtime.guards.process.limits import LONG_LIVED, ProcessLimits
+from toolcrib_runtime.guards.process.sandbox import Layers, SandboxWishes, available_layers
+from toolcrib_runtime.guards.process.seccomp import seccomp_works
+from toolcrib_runtime.guards.process.spec import ProcessSpec
+from toolcrib_toolpacks.capabilities import sandbox_for
+from toolcrib_toolpacks.commands import Command, Interpreters
+from toolcrib_toolpacks.environment import pack_environment
+from toolcrib_toolpacks.kinds.cli import cli_command
+from toolcrib_toolpacks.kinds.node import node_command
+from toolcrib_toolpacks.kinds.php import php_command
+from toolcrib_toolpacks.kinds.python import python_command
+from toolcrib_toolpacks.model import (
+    CliExecution,
+    ExecutionKind,
+    HttpExecution,
+    NodeExecution,
+    PhpExecution,
+    PythonExecution,
+    Toolpack,
+)
+from toolcrib_toolpacks.rendering import Rendering
+
+_CPU_PER_SECOND = 4
+_MAX_PROCESSES = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """How packs are run, and what is granted to them beyond what they declare."""
+
+    trust: bool = False
+    """Whether a pack runs although this machine cannot hold it to its capabilities."""
+    granted_env: frozenset[str] = frozenset()
+    """Variables that look like secrets, and may be passed to the packs that name them."""
+    environment: Mapping[str, str] | None = field(default=None, repr=False)
+    """Where passed variables come from: that of this process, unless another is given."""
+    network: NetGrant = field(default_factory=NetGrant)
+    """What the http kind may reach: public hosts, unless more is granted."""
+    interpreters: Interpreters = field(default_factory=Interpreters)
+    workers: int = 8
+    """How many warm workers there are at most, of all packs together."""
+    max_calls_per_worker: int = 1_000
+    """After so many calls a worker is replaced."""
+    processes: int = 8
+    """How many processes run at a time for calls that need one of their own."""
+    cache_ttl: float = 600.0
+    """For how many seconds the result of a deterministic pack is remembered."""
+    grace: float = 0.5
+    """The seconds between asking a process to end and killing it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunPlan:
+    """What one call would do. Values of variables and of headers are left out; they may be secrets."""
+
+    tool: str
+    kind: ExecutionKind
+    way: Literal["worker", "process", "request"]
+    argv: tuple[str, ...] = ()
+    method: str | None = None
+    url: str | None = None
+    headers: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    folder: str
+    timeout_ms: int
+    max_input_bytes: int
+    max_output_bytes: int
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    network: str
+    children: str
+    cached: bool
+
+    def to_dict(self) -> dict[str, JsonValue]:
+        """The plan as JSON."""
+        shown: dict[str, JsonValue] = {"tool": self.tool, "kind": self.kind, "way": self.way}
+        if self.url is None:
+            shown |= {"argv": list(self.argv), "reads": list(self.reads), "writes": list(self.writes)}
+        else:
+            shown |= {"method": self.method, "url": self.url, "headers": list(self.headers)}
+        return {
+            **shown,
+            "env": list(self.env),
+            "folder": self.folder,
+            "timeoutMs": self.timeout_ms,
+            "maxInputBytes": self.max_input_bytes,
+            "maxOutputBytes": self.max_output_bytes,
+            "network": self.network,
+            "children": self.children,
+            "cached": self.cached,
+        }
+
+
+class PreparedPack:
+    """A pack with its variables and templates, ready to say what its calls are."""
+
+    def __init__(self, pack: Toolpack, settings: RunSettings) -> None:
+        """Fetch the variables and compile the templates.
+
+        Raises:
+            CapabilityRefused: The pack asks for variables that were not granted.
+        """
+        host = os.environ if settings.environment is None else settings.environment
+        self.pack = pack
+        self.settings = settings
+        self.env = pack_environment(pack, host, granted=settings.granted_env)
+        self.rendering = Rendering(pack, self.env)
+        self.warm: Command | None = None
+        """How a worker is started, where the calls go to one, once that is known."""
+        self._listed = tuple(str(pack.beneath(each)) for each in pack.caps.filesystem.read)
+
+    def command(self, arguments: Mapping[str, object]) -> Command:
+        """The command of a call.
+
+        Raises:
+            TemplateError: A value is missing or may not stand where it would.
+            ProcessNotStarted: A file of the pack is missing.
+            OutsideRoot: A path of the pack leads out of its root.
+        """
+        if self.warm is not None:
+            return self.warm
+        made = self._command(arguments)
+        if made.warm:
+            # It depends on nothing that differs from call to call.
+            self.warm = made
+        return made
+
+    def _command(self, arguments: Mapping[str, object]) -> Command:
+        pack, execution = self.pack, self.pack.execution
+        match execution:
+            case PythonExecution():
+                return python_command(pack, execution, self.rendering, arguments)
+            case NodeExecution():
+                return node_command(pack, execution, self.rendering, arguments, self.settings.interpreters)
+            case PhpExecution():
+                return php_command(pack, execution, self.rendering, arguments, self.settings.interpreters)
+            case CliExecution():
+                return cli_command(pack, execution, self.rendering, arguments)
+        raise TypeError("a request is no command")  # pragma: no cover  # the http kind never asks
+
+    def sandbox(self, command: Command) -> SandboxWishes:
+        """The walls around a command; see `sandbox_for`."""
+        return sandbox_for(self.pack, command, layers=available_layers(), trust=self.settings.trust)
+
+    def spec(self, command: Command) -> ProcessSpec:
+        """How the command is started.
+
+        Raises:
+            CapabilityRefused: This machine cannot hold the pack to its capabilities.
+            ProcessNotStarted: A variable or an item can never be passed to a program.
+        """
+        return ProcessSpec(
+            argv=command.argv,
+            script=command.script,
+            cwd=str(self.pack.folder.resolve()),
+            env=self.env,
+            limits=self._limits(command),
+            sandbox=self.sandbox(command),
+        )
+
+    def signature(self, command_files: tuple[Path, ...]) -> str:
+        """What tells the pack's code and the single files that it reads from another state of them."""
+        return " ".join([self.pack.content_hash, *map(_state, command_files), *map(_state, self._listed)])
+
+    def _limits(self, command: Command) -> ProcessLimits:
+        if not command.warm:
+            seconds = math.ceil(self.pack.timeout_ms / 1000)
+            return ProcessLimits(cpu_seconds=_CPU_PER_SECOND * seconds + 1, processes=_MAX_PROCESSES)
+        return ProcessLimits(cpu_seconds=None, processes=_MAX_PROCESSES) if self.pack.caps.subprocess else LONG_LIVED
+
+
+def plan_of(pack: Toolpack, arguments: Mapping[str, JsonValue], *, settings: RunSettings | None = None) -> RunPlan:
+    """What a call would do, without running anything; the arguments are taken as valid.
+
+    Raises:
+        ToolError: The call would be refused before its start: a template, a capability, a missing file.
+    """
+    prepared = PreparedPack(pack, settings or RunSettings())
+    make = partial(
+        RunPlan,
+        tool=pack.definition.id,
+        kind=pack.execution.kind,
+        env=tuple(sorted(prepared.env)),
+        folder=str(pack.folder),
+        timeout_ms=pack.timeout_ms,
+        max_input_bytes=pack.limits.max_input_bytes,
+        max_output_bytes=pack.limits.max_output_bytes,
+        cached=is_cached(pack),
+    )
+    if isinstance(pack.execution, HttpExecution):
+        return make(
+            way="request",
+            method=pack.execution.method,
+            url=prepared.rendering.text(("execution", "url"), arguments),
+            headers=tuple(sorted(pack.execution.headers)),
+            network="checked addresses",
+            children="none",
+        )
+    command = prepared.command(arguments)
+    wishes = sandbox_for(pack, command, layers=_known_layers(), trust=prepared.settings.trust)
+    ports = ", ".join(map(str, wishes.tcp_ports or ()))
+    return make(
+        way="worker" if command.warm else "process",
+        argv=command.argv,
+        reads=wishes.readable,
+        writes=wishes.writable,
+        network="no sockets" if wishes.deny_sockets else f"ports {ports}",
+        children="denied" if wishes.deny_children else "allowed",
+    )
+
+
+@cache
+def _known_layers() -> Layers:
+    """The layers of this machine, as far as the kernel tells: to try out namespaces, a process would be started."""
+    return Layers(
+        linux=sys.platform.startswith("linux"),
+        setpriv=None,
+        prlimit=None,
+        unshare=None,
+        landlock_abi=landlock_abi(),
+        seccomp=seccomp_works(),
+    )
+
+
+def is_cached(pack: Toolpack) -> bool:
+    """Whether results are remembered: the pack is deterministic, and does not say that its calls change something."""
+    risk = pack.definition.risk
+    return pack.deterministic and risk.effects != "write" and not risk.destructive
+
+
+def _state(path: Path | str) -> str:
+    try:
+        found = os.stat(path)  # noqa: PTH116  # on the way of every call, and `Path` takes as long again
+    except OSError:
+        return "missing"
+    return f"{found.st_ino}-{found.st_size}-{found.st_mtime_ns}"
