@@ -1,0 +1,213 @@
+"""The application itself: its routes, and how errors are told."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+import orjson
+from fastapi import FastAPI, Path, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+
+from toolcrib_core import ToolError, ToolErrorCategory
+from toolcrib_core.wording import quoted
+from toolcrib_toolsets.api.bodies import (
+    ChangedToolset,
+    ErrorBody,
+    NewToolset,
+    SwitchList,
+    ToolsetBody,
+    ToolsetList,
+    TypeBody,
+    TypeList,
+)
+from toolcrib_toolsets.api.bounding import Bounded
+from toolcrib_toolsets.api.entering import Administrator, Authenticate, Caller
+from toolcrib_toolsets.contract import (
+    AppToolsetConfig,
+    SetApiKey,
+    Toolset,
+    ToolsetExecutionRequest,
+    ToolsetExecutionResponse,
+    read_api_key,
+)
+from toolcrib_toolsets.errors import InstanceNotFound, InstanceNotOwned, ToolsetError, Unauthenticated
+from toolcrib_toolsets.service import ToolsetService
+
+PREFIX: Final = "/api/v1"
+
+_INTERNAL: Final = 500
+_STATUS: Final = {
+    ToolErrorCategory.VALIDATION: 400,
+    ToolErrorCategory.PERMISSION: 400,
+    ToolErrorCategory.UNAVAILABLE: 502,
+    ToolErrorCategory.TIMEOUT: 502,
+    ToolErrorCategory.TRANSIENT: 502,
+}
+"""Of errors that are not about toolsets: what is behind an instance failed, or its settings cannot be used."""
+_INVALID: Final = 400
+_SHOWN_FAULTS: Final = 20
+
+InstanceId = Annotated[str, Path(min_length=1, max_length=100)]
+TypeName = Annotated[str, Path(min_length=1, max_length=100)]
+Method = Annotated[str, Path(min_length=1, max_length=100)]
+
+_ERRORS: Final[dict[int | str, dict[str, Any]]] = {
+    status: {"model": ErrorBody} for status in (400, 401, 403, 404, 409, 500, 502)
+}
+
+
+def management_api(service: ToolsetService, *, authenticate: Authenticate, version: str) -> FastAPI:
+    """The API as an ASGI application, with its OpenAPI document at `/api/v1/openapi.json`."""
+    api = FastAPI(
+        title="toolcrib toolsets",
+        version=version,
+        openapi_url=f"{PREFIX}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        responses=_ERRORS,
+    )
+    api.state.authenticate = authenticate
+    api.add_middleware(Bounded)
+    api.add_exception_handler(ToolError, _told)
+    api.add_exception_handler(RequestValidationError, _invalid)
+    _instances(api, service)
+    _types(api, service)
+    return api
+
+
+def _instances(api: FastAPI, service: ToolsetService) -> None:
+    async def body(principal: str, toolset: Toolset) -> ToolsetBody:
+        return _body(toolset, has_api_key=await service.has_api_key(principal, toolset.id))
+
+    @api.get(f"{PREFIX}/toolsets")
+    async def list_toolsets(caller: Caller) -> ToolsetList:
+        """The instances of the caller, by name."""
+        found = await service.list_states(caller.name, scopes=caller.scopes)
+        return ToolsetList(toolsets=[_body(each.toolset, has_api_key=each.has_api_key) for each in found])
+
+    @api.post(f"{PREFIX}/toolsets", status_code=201)
+    async def create_toolset(new: NewToolset, caller: Caller) -> ToolsetBody:
+        """Make an instance."""
+        made = await service.create_instance(
+            caller.name,
+            new.toolset_type,
+            new.name,
+            description=new.description,
+            enabled=new.enabled,
+            api_key=None if new.api_key is None else read_api_key(new.api_key.reveal()),
+            settings=new.settings,
+            scopes=caller.scopes,
+        )
+        return await body(caller.name, made)
+
+    @api.get(f"{PREFIX}/toolsets/{{instance_id}}")
+    async def get_toolset(instance_id: InstanceId, caller: Caller) -> ToolsetBody:
+        """One instance of the caller."""
+        return await body(caller.name, await service.get_instance(caller.name, instance_id, scopes=caller.scopes))
+
+    @api.put(f"{PREFIX}/toolsets/{{instance_id}}")
+    async def update_toolset(instance_id: InstanceId, changed: ChangedToolset, caller: Caller) -> ToolsetBody:
+        """Write all of an instance anew; the key stays unless it is set."""
+        key = changed.api_key
+        if isinstance(key, SetApiKey) and key.value is not None:
+            read_api_key(key.value.reveal())
+        written = await service.update_instance(
+            caller.name,
+            instance_id,
+            name=changed.name,
+            description=changed.description,
+            enabled=changed.enabled,
+            api_key=key,
+            settings=changed.settings,
+            scopes=caller.scopes,
+        )
+        return await body(caller.name, written)
+
+    @api.delete(f"{PREFIX}/toolsets/{{instance_id}}", status_code=204, response_class=Response)
+    async def delete_toolset(instance_id: InstanceId, caller: Caller) -> None:
+        """Delete an instance with its key."""
+        await service.delete_instance(caller.name, instance_id, scopes=caller.scopes)
+
+    @api.post(f"{PREFIX}/toolsets/{{instance_id}}/tools/{{method}}/execute")
+    async def execute(
+        instance_id: InstanceId, method: Method, request: ToolsetExecutionRequest, caller: Caller
+    ) -> ToolsetExecutionResponse:
+        """Call a method of an instance; what the service behind it answers badly is in the `error` of the answer."""
+        return await service.execute_instance_tool(caller.name, instance_id, method, request, scopes=caller.scopes)
+
+
+def _body(toolset: Toolset, *, has_api_key: bool) -> ToolsetBody:
+    return ToolsetBody(**toolset.model_dump(), has_api_key=has_api_key)
+
+
+def _types(api: FastAPI, service: ToolsetService) -> None:
+    @api.get(f"{PREFIX}/toolset_types")
+    async def list_types(caller: Caller) -> TypeList:
+        """All types, with their switches and what is known of their methods."""
+        del caller  # whoever is known may see them
+        return TypeList(
+            types=[
+                TypeBody(
+                    toolset_type=each.toolset_type,
+                    name=each.name,
+                    description=each.description,
+                    requires_api_key=service.kinds.known(each.toolset_type).definition.requires_api_key,
+                    app_enabled=each.app_enabled,
+                    tools=[orjson.loads(tool.wire_json) for tool in each.tools],
+                )
+                for each in await service.list_types_with_tools()
+            ]
+        )
+
+    @api.get(f"{PREFIX}/toolset_types/app-configs")
+    async def list_switches(caller: Administrator) -> SwitchList:
+        """The switches of types, and who moved them last."""
+        del caller
+        return SwitchList(configs=await service.list_app_toolset_configs())
+
+    @api.put(f"{PREFIX}/toolset_types/{{toolset_type}}/app-config")
+    async def enable_type(toolset_type: TypeName, caller: Administrator) -> AppToolsetConfig:
+        """Switch a type on for everybody."""
+        return await service.set_app_toolset_enabled(
+            toolset_type, enabled=True, updated_by=caller.name, scopes=caller.scopes
+        )
+
+    @api.delete(f"{PREFIX}/toolset_types/{{toolset_type}}/app-config")
+    async def disable_type(toolset_type: TypeName, caller: Administrator) -> AppToolsetConfig:
+        """Switch a type off for everybody."""
+        return await service.set_app_toolset_enabled(
+            toolset_type, enabled=False, updated_by=caller.name, scopes=caller.scopes
+        )
+
+
+async def _told(request: Request, error: Exception) -> JSONResponse:
+    if isinstance(error, InstanceNotOwned):
+        # Outside, what is somebody else's does not exist.
+        error = InstanceNotFound.of(subject=quoted(request.path_params.get("instance_id", "")))
+    told = error if isinstance(error, ToolError) else ToolError("Something went wrong that was not foreseen.")
+    ours = told if isinstance(told, ToolsetError) else None
+    status = ours.status if ours is not None else _STATUS.get(told.category, _INTERNAL)
+    body = ErrorBody(
+        error=ours.key if ours is not None else told.category.value,
+        code=told.code,
+        message=told.message,
+        hint=told.hint,
+    )
+    headers = {"www-authenticate": "Bearer"} if isinstance(error, Unauthenticated) else None
+    return JSONResponse(body.model_dump(mode="json", by_alias=True, exclude_none=True), status, headers)
+
+
+async def _invalid(_: Request, error: Exception) -> JSONResponse:
+    """What does not fit its schema; never what was sent, which may be a key."""
+    faults = error.errors() if isinstance(error, RequestValidationError) else []
+    places = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in faults[:_SHOWN_FAULTS]]
+    body = ErrorBody(
+        error="invalid_request",
+        code="toolbox.invalid-request",
+        message="The request does not fit its schema.",
+        hint="`/api/v1/openapi.json` has the schemas.",
+        details={"faults": list(places)},
+    )
+    return JSONResponse(body.model_dump(mode="json", by_alias=True, exclude_none=True), _INVALID)

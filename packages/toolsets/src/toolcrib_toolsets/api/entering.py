@@ -1,0 +1,59 @@
+"""Who is asking: a bearer token at every request, and nothing in an address."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated, TypeAlias
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from toolcrib_toolsets.contract import Role
+from toolcrib_toolsets.errors import NotAllowed, Unauthenticated
+from toolcrib_toolsets.service import Scopes
+
+_bearer = HTTPBearer(auto_error=False, description="An access token, as `toolcrib token create` makes one.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Principal:
+    """Whoever is asking, once that is known."""
+
+    name: str
+    role: Role
+    scopes: Scopes = None
+
+
+Authenticate: TypeAlias = Callable[[str], Awaitable[Principal | None]]
+"""Who a bearer token belongs to, if it is known and still good."""
+
+
+async def known(
+    request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+) -> Principal:
+    """The caller.
+
+    Raises:
+        Unauthenticated: They do not say, or nobody is known who would say so.
+    """
+    authenticate: Authenticate = request.app.state.authenticate
+    found = None if credentials is None else await authenticate(credentials.credentials)
+    if found is None:
+        raise Unauthenticated.of()
+    return found
+
+
+async def administrator(principal: Annotated[Principal, Depends(known)]) -> Principal:
+    """The caller, who is an administrator.
+
+    Raises:
+        NotAllowed: They are not.
+    """
+    if principal.role is not Role.ADMIN:
+        raise NotAllowed.of()
+    return principal
+
+
+Caller = Annotated[Principal, Depends(known)]
+Administrator = Annotated[Principal, Depends(administrator)]

@@ -1,0 +1,265 @@
+"""Instances in the database: one row each, its key sealed. Nobody is asked here whether they may."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, cast
+
+import orjson
+from pydantic import JsonValue
+from sqlalchemy import Connection, Row, delete, insert, select, update
+
+from toolcrib_core.wording import quoted
+from toolcrib_runtime.guards.secrets import Secret
+from toolcrib_store import Store
+from toolcrib_toolsets.contract import ApiKeyUpdate, KeepApiKey, Toolset
+from toolcrib_toolsets.errors import InstanceNameExists, InvalidSettings, WrongMasterKey
+from toolcrib_toolsets.names import name_key
+from toolcrib_toolsets.sealing import Place, Sealed, Sealing
+from toolcrib_toolsets.tables import MASTER_KEYS, RETIRED, TOOLSETS
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolsetRow:
+    """An instance as it is kept."""
+
+    id: str
+    user_id: str
+    toolset_type: str
+    name: str
+    description: str | None
+    settings: Mapping[str, JsonValue]
+    enabled: bool
+    sealed: Sealed | None
+    created_at: float
+    updated_at: float
+
+    @property
+    def has_api_key(self) -> bool:
+        """Whether there is a key."""
+        return self.sealed is not None
+
+    @property
+    def place(self) -> Place:
+        """Where its sealed key belongs."""
+        return Place(row=self.id, owner=self.user_id)
+
+    def toolset(self) -> Toolset:
+        """What may be told of it."""
+        return Toolset(
+            id=self.id,
+            name=self.name,
+            toolset_type=self.toolset_type,
+            description=self.description,
+            enabled=self.enabled,
+            created_at=_moment(self.created_at),
+            updated_at=_moment(self.updated_at),
+        )
+
+
+class ToolsetRows:
+    """Reads and writes instances."""
+
+    def __init__(self, store: Store, sealer: Sealing) -> None:
+        self._store = store
+        self._sealer = sealer
+
+    def get_toolset_by_id(self, toolset_id: str) -> ToolsetRow | None:
+        """The instance with an id, whoever owns it.
+
+        Raises:
+            StoreError: The database failed.
+        """
+        # PostgreSQL keeps no NUL, and does not even look for one.
+        return None if "\x00" in toolset_id else self._one(TOOLSETS.c.id == toolset_id)
+
+    def get_toolset_by_name(self, user_id: str, name: str) -> ToolsetRow | None:
+        """The instance of a user by its name, in whatever case.
+
+        Raises:
+            StoreError: The database failed.
+        """
+        return self._one(TOOLSETS.c.user_id == user_id, TOOLSETS.c.name_key == name_key(name))
+
+    def list_toolsets(self, user_id: str) -> list[ToolsetRow]:
+        """All instances of a user, by name.
+
+        Raises:
+            StoreError: The database failed.
+        """
+        return self._all(TOOLSETS.c.user_id == user_id)
+
+    def list_toolsets_by_type(self, user_id: str, toolset_type: str) -> list[ToolsetRow]:
+        """The instances of a user that are of a type, by name.
+
+        Raises:
+            StoreError: The database failed.
+        """
+        return self._all(TOOLSETS.c.user_id == user_id, TOOLSETS.c.toolset_type == toolset_type)
+
+    def create_toolset(self, row: ToolsetRow, api_key: Secret | None) -> ToolsetRow:
+        """Insert an instance with its key; never replaces one.
+
+        Raises:
+            InstanceNameExists: The user has one of this name, in whatever case.
+            InvalidSettings: What it is set to cannot be kept.
+            WrongMasterKey: The master key is no longer that of the database.
+            StoreError: The database failed.
+        """
+        sealed = None if api_key is None else self._sealer.seal(api_key, row.place)
+        made = replace(row, sealed=sealed)
+        with self._store.writing() as connection:
+            _refuse_retired(connection, sealed)
+            _refuse_taken(connection, made)
+            connection.execute(insert(TOOLSETS).values(id=made.id, created_at=made.created_at, **_columns(made)))
+        return made
+
+    def update_toolset(
+        self, row: ToolsetRow, api_key: ApiKeyUpdate, *, settings: Mapping[str, JsonValue] | None = None
+    ) -> ToolsetRow | None:
+        """Write all fields of an instance but its owner, type and day of birth; nothing where it is gone.
+
+        Its key and, without `settings`, what it is set to stay as they are when it is written.
+
+        Raises:
+            InstanceNameExists: The user has another one of this name, in whatever case.
+            InvalidSettings: What it is set to cannot be kept.
+            WrongMasterKey: The master key is no longer that of the database.
+            StoreError: The database failed.
+        """
+        given = None if isinstance(api_key, KeepApiKey) else api_key
+        sealed = None if given is None or given.value is None else self._sealer.seal(given.value, row.place)
+        with self._store.writing() as connection:
+            # The key and the settings that are there now, not those that the caller has seen: a key must never meet
+            # the address that it was changed together with no longer.
+            found = _first(connection, TOOLSETS.c.id == row.id, TOOLSETS.c.user_id == row.user_id)
+            if found is None:
+                return None
+            changed = replace(
+                row,
+                sealed=found.sealed if given is None else sealed,
+                settings=found.settings if settings is None else settings,
+                # A later moment even where the clock stands: what is open for the instance must be known to be old.
+                updated_at=max(row.updated_at, found.updated_at + 1e-3),
+            )
+            _refuse_retired(connection, sealed)
+            _refuse_taken(connection, changed)
+            connection.execute(update(TOOLSETS).where(TOOLSETS.c.id == row.id).values(**_columns(changed)))
+        return changed
+
+    def delete_toolset(self, toolset_id: str) -> bool:
+        """Delete an instance with its key; whether there was one.
+
+        Raises:
+            StoreError: The database failed.
+        """
+        with self._store.writing() as connection:
+            return connection.execute(delete(TOOLSETS).where(TOOLSETS.c.id == toolset_id)).rowcount > 0
+
+    def get_toolset_api_key(self, toolset_id: str) -> Secret | None:
+        """The key of an instance, or nothing where it has none.
+
+        Raises:
+            SealingError: There is one, and it cannot be opened.
+            StoreError: The database failed.
+        """
+        row = self.get_toolset_by_id(toolset_id)
+        return None if row is None else self.open_key(row)
+
+    def open_key(self, row: ToolsetRow) -> Secret | None:
+        """The key of a row that was read.
+
+        Raises:
+            SealingError: There is one, and it cannot be opened.
+        """
+        return None if row.sealed is None else self._sealer.unseal(row.sealed, row.place)
+
+    def _one(self, *conditions: Any) -> ToolsetRow | None:
+        with self._store.reading() as connection:
+            return _first(connection, *conditions)
+
+    def _all(self, *conditions: Any) -> list[ToolsetRow]:
+        with self._store.reading() as connection:
+            chosen = select(TOOLSETS).where(*conditions).order_by(TOOLSETS.c.name_key)
+            return [read_row(each) for each in connection.execute(chosen)]
+
+
+def read_row(row: Row[Any]) -> ToolsetRow:
+    """A row of the table."""
+    return ToolsetRow(
+        id=row.id,
+        user_id=row.user_id,
+        toolset_type=row.toolset_type,
+        name=row.name,
+        description=row.description,
+        settings=cast("Mapping[str, JsonValue]", orjson.loads(row.settings)),
+        enabled=bool(row.enabled),
+        sealed=None
+        if row.encrypted_api_key is None
+        else Sealed(text=row.encrypted_api_key, salt=row.salt or "", nonce=row.nonce or ""),
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+    )
+
+
+def sealed_columns(sealed: Sealed | None) -> dict[str, str | None]:
+    """The columns that a sealed key is kept in."""
+    if sealed is None:
+        return dict.fromkeys(("key_id", "encrypted_api_key", "salt", "nonce"))
+    return {"key_id": sealed.key_id, "encrypted_api_key": sealed.text, "salt": sealed.salt, "nonce": sealed.nonce}
+
+
+def _first(connection: Connection, *conditions: Any) -> ToolsetRow | None:
+    found = connection.execute(select(TOOLSETS).where(*conditions)).first()
+    return None if found is None else read_row(found)
+
+
+def _refuse_retired(connection: Connection, sealed: Sealed | None) -> None:
+    # A rotation may have ended since the key was given: whoever threw the old one away would never open this seal.
+    if sealed is None:
+        return
+    state = connection.scalar(select(MASTER_KEYS.c.state).where(MASTER_KEYS.c.key_id == sealed.key_id))
+    if state == RETIRED:
+        raise WrongMasterKey(
+            f"The master key {quoted(sealed.key_id)} was replaced by another one.",
+            hint="Start again with the master key that the database is sealed under now.",
+            details={"keyId": sealed.key_id},
+        )
+
+
+def _refuse_taken(connection: Connection, row: ToolsetRow) -> None:
+    # There is one writer at a time: what is free now stays free until the end.
+    taken = connection.scalar(
+        select(TOOLSETS.c.id).where(
+            TOOLSETS.c.user_id == row.user_id, TOOLSETS.c.name_key == name_key(row.name), TOOLSETS.c.id != row.id
+        )
+    )
+    if taken is not None:
+        raise InstanceNameExists.of(subject=quoted(row.name))
+
+
+def _columns(row: ToolsetRow) -> dict[str, Any]:
+    return {
+        "user_id": row.user_id,
+        "toolset_type": row.toolset_type,
+        "name": row.name,
+        "name_key": name_key(row.name),
+        "description": row.description,
+        "settings": _text_of(row.settings),
+        "enabled": row.enabled,
+        "updated_at": row.updated_at,
+        **sealed_columns(row.sealed),
+    }
+
+
+def _text_of(settings: Mapping[str, JsonValue]) -> str:
+    try:
+        return orjson.dumps(settings).decode()
+    except TypeError:
+        raise InvalidSettings.because("they have a text, a number or a depth that cannot be kept") from None
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
