@@ -8,6 +8,7 @@ import logging
 import pytest
 from front_http_cases import ACCEPT, FakeService, Link, call, initialize, raw, serving
 
+from toolcrib_core import ToolError
 from toolcrib_mcp.errors import ConfigError
 from toolcrib_mcp.front.http import HttpFront, HttpFrontSettings, check_binding, http_app
 from toolcrib_runtime.guards.secrets import Secret
@@ -109,6 +110,20 @@ async def test_without_a_known_token_nothing_runs(authorization, challenge):
     assert [modern.status_code, opening.status_code] == [401, 401]
     assert modern.headers["www-authenticate"] == challenge
     assert (health.status_code, health.json()) == (200, {"status": "ok"})
+    assert service.requests == []
+
+
+@pytest.mark.fault("F19")
+async def test_while_nobody_can_tell_who_comes_nobody_comes_in():
+    async def failing(token: str):
+        raise ToolError("The database failed.")
+
+    service = FakeService()
+
+    async with serving(service, authenticate=failing) as url, raw(url) as client:
+        modern = await client.modern("tools/call", call("echo"), authorization="Bearer token-of-ann")
+
+    assert modern.status_code == 503
     assert service.requests == []
 
 
@@ -321,15 +336,15 @@ async def test_the_front_can_stand_below_a_path_of_another_application():
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "gateway.example", ""])
 def test_the_network_is_not_served_without_tokens(host):
     with pytest.raises(ConfigError, match="no token") as refused:
-        check_binding(host, {})
+        check_binding(host, HttpFrontSettings())
 
     assert refused.value.details["place"] == "host"
-    check_binding(host, TOKENS)
+    check_binding(host, HttpFrontSettings(tokens=TOKENS))
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.8.9.1", "::1", "[::1]"])
 def test_this_machine_alone_is_served_without_tokens(host):
-    check_binding(host, {})
+    check_binding(host, HttpFrontSettings())
 
 
 @pytest.mark.parametrize(

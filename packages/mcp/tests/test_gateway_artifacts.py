@@ -17,7 +17,7 @@ from scripted_servers import ScriptedServer
 
 from toolcrib_core import count_tokens
 from toolcrib_mcp.gateway.shelf import owner_of
-from toolcrib_store import ArtifactLimits
+from toolcrib_store import ArtifactLimits, Artifacts, Owner, open_store
 
 
 @pytest.mark.req("GW-4.6")
@@ -173,11 +173,15 @@ async def test_a_damaged_store_is_told_as_such_and_never_as_content(tmp_path: Pa
 @pytest.mark.req("GW-7.4")
 async def test_a_kind_that_nobody_knows_any_more_can_be_read_as_bytes(tmp_path: Path) -> None:
     async with gatewayed({"box": box({"content": LARGE["log"]})}, file=tmp_path / "a.db") as case:
-        handle = await made(case)
-        with sqlite3.connect(tmp_path / "a.db") as raw:
-            raw.execute("UPDATE artifacts SET kind = 'hologram'")
-        raw.close()
-        seen = text_in(await case.view(handle, type="bytes", start=0, end=4))
+        with open_store(tmp_path / "a.db") as store:
+            kept = Artifacts(store).put(
+                b"2026-11-18",
+                owner=Owner(principal="local"),
+                media_type="application/octet-stream",
+                kind="hologram",
+                source="box:it",
+            )
+        seen = text_in(await case.view(kept.handle, type="bytes", start=0, end=4))
 
     assert "2026" in seen
 

@@ -177,3 +177,17 @@ def test_what_travels_is_json_and_changing_it_changes_no_error():
 def test_every_category_has_a_code():
     for category in ToolErrorCategory:
         assert outward_code(ToolError("x", code="toolbox.other", category=category)) in OUTWARD_CODES
+
+
+def test_what_the_contract_of_a_tool_promises_stands_beside_ours_and_takes_no_place_of_it():
+    contract = {"kind": "conflict", "code": "revision_conflict", "message": "other"}
+    error = create_tool_error("toolbox.x", "It changed.", category="conflict", details={"contract": contract, "a": 1})
+
+    assert outward(error) == {
+        "kind": "conflict",
+        "code": "revision_conflict",
+        "error": "UPSTREAM_ERROR",
+        "message": "It changed.",
+        "retryable": False,
+        "details": {"a": 1},
+    }

@@ -58,6 +58,23 @@ async def test_what_a_server_inherits_holds_no_secret(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("GW-6.1")
+async def test_a_server_may_reserve_as_much_address_space_as_node_does_for_its_first_fetch(tmp_path: Path) -> None:
+    reserve = (
+        "import mmap, resource, sys; mmap.mmap(-1, 16 * 1024**3, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, "
+        "prot=mmap.PROT_READ); sys.stderr.write(f'limit {resource.getrlimit(resource.RLIMIT_AS)[1]}')"
+    )
+    file = _config(tmp_path, {"command": sys.executable, "args": ["-I", "-S", "-c", reserve]})
+    upstream = upstream_of(load_config(file).servers["Test Server"])
+
+    async with upstream:
+        with pytest.raises(Exception, match="ended") as raised:
+            await upstream.start(timeout=10)
+
+    assert raised.value.details["status"] == 0  # type: ignore[attr-defined]  # an UpstreamUnavailable
+    assert "limit -1" not in str(raised.value.details)  # type: ignore[attr-defined]  # as above
+
+
+@pytest.mark.req("GW-6.1")
 async def test_the_file_may_set_variables_that_change_which_code_its_server_loads(tmp_path: Path) -> None:
     show = "import os, sys; sys.stderr.write(os.environ['PYTHONPATH'] + os.environ['NODE_OPTIONS'])"
     env = {"PYTHONPATH": "/of-the-file", "NODE_OPTIONS": "--of-the-file-too"}

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -37,6 +40,18 @@ def test_the_graph_is_built_byte_for_byte_the_same(model_files: ModelFiles) -> N
 def test_it_is_an_embedder_of_core(embedder: MiniLmEmbedder) -> None:
     assert isinstance(embedder, Embedder)
     assert embedder.embed(SENTENCES).shape == (3, embedder.dimensions)
+
+
+def test_nothing_is_noted_about_the_machine_to_be_sent_anywhere(
+    embedder: MiniLmEmbedder, cache_directory: Path, tmp_path: Path
+) -> None:
+    open_it = "import pathlib, sys, toolcrib_semantic as s; s.open_embedder(cache_directory=pathlib.Path(sys.argv[1]))"
+    unset = {"ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME"}
+    environ = {name: value for name, value in os.environ.items() if name not in unset} | {"HOME": str(tmp_path)}
+
+    subprocess.run([sys.executable, "-c", open_it, str(cache_directory)], env=environ, check=True, timeout=60)
+
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_every_vector_has_length_one(embedder: MiniLmEmbedder) -> None:

@@ -5,8 +5,9 @@ A name is loaded when it is first used, so that importing the package costs next
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from toolcrib_core.faces import lazy_face
 
 if TYPE_CHECKING:
     from toolcrib_mcp.catalog import (
@@ -177,15 +178,4 @@ __all__ = [
 
 
 if not TYPE_CHECKING:  # a checker that saw it would let every misspelt name pass
-
-    def __getattr__(name: str) -> object:
-        home = _HOMES.get(name)
-        if home is None:
-            raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
-        value = getattr(importlib.import_module(f"{__name__}.{home}"), name)
-        globals()[name] = value
-        return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    __getattr__, __dir__ = lazy_face(__name__, _HOMES)

@@ -42,6 +42,8 @@ MAX_TOLD_VIOLATIONS: Final = 50
 # error that another one tells of. What a server answered with is the client's, whatever it looks like.
 _WITHHELD: Final = frozenset({"stderr", "noise", "excerpt"})
 _ANSWERED: Final = "rpcData"
+# What a tool whose contract promises members of an error puts there: they stand beside ours.
+_PROMISED: Final = "contract"
 # The first class that an error is of decides; what stands in neither table is for its category to say.
 _BY_CLASS: tuple[tuple[type[ToolError], str], ...] = (
     (InvalidToolId, TOOL_NOT_FOUND),
@@ -70,10 +72,12 @@ _BY_CATEGORY: Mapping[ToolErrorCategory, str] = {
 def outward(error: ToolError) -> dict[str, Any]:
     """The error as a client reads it: `error`, `message`, `retryable`; and `hint`, `path`, `details` where known.
 
-    What a server wrote beside the protocol, such as the end of its standard error, stays here.
+    What a server wrote beside the protocol, such as the end of its standard error, stays here. What the contract of a
+    tool promises beside that, and the tool has put into `details["contract"]`, stands beside these.
     """
     details = _for_clients({name: thaw(value) for name, value in error.details.items()})
     _shorten_violations(details)
+    promised = details.pop(_PROMISED, None)
     told: dict[str, Any] = {"error": outward_code(error), "message": error.message}
     if error.hint is not None:
         told["hint"] = error.hint
@@ -82,7 +86,7 @@ def outward(error: ToolError) -> dict[str, Any]:
     told["retryable"] = error.retryable
     if details:
         told["details"] = details
-    return told
+    return {**promised, **told} if isinstance(promised, dict) else told
 
 
 def outward_code(error: ToolError) -> str:

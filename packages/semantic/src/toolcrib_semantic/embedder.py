@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -86,6 +87,8 @@ def _build(files: ModelFiles) -> bytes:
 
 
 def _session(model: bytes, threads: int) -> _Session:
+    # Its import alone writes an id of this machine and a queue of events to send; its own switch comes too late for it.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     # Importing onnxruntime takes about 100 ms, which whoever never searches should not pay.
     from onnxruntime import InferenceSession, SessionOptions  # type: ignore[import-untyped]  # ships no types
 

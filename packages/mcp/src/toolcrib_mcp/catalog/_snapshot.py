@@ -8,7 +8,15 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from toolcrib_core import BrowseTree, ChoiceCard, RegistrySnapshot, ResolutionError, UnknownTool, WireNames
+from toolcrib_core import (
+    BrowseTree,
+    ChoiceCard,
+    RegistrySnapshot,
+    ResolutionError,
+    ToolRegistry,
+    UnknownTool,
+    WireNames,
+)
 from toolcrib_mcp.catalog._duplicates import duplicate_tool
 from toolcrib_mcp.catalog._entries import HydrationResult
 from toolcrib_mcp.catalog._findings import CatalogReport
@@ -110,6 +118,20 @@ class CatalogSnapshot:
             QueryError: The request is not text, `limit` is out of bounds, or the predicate failed.
         """
         return self.registry.search(query, limit=limit, explain=explain, where=where, embedder=embedder)
+
+    def joined(self, other: CatalogSnapshot) -> CatalogSnapshot:
+        """The tools of both, as if one catalogue had all of their servers; these have names of their own.
+
+        It costs as much as the other one is large. An id that both claim is contested, as between any two servers.
+        """
+        state = self._state.with_listings(other._state.listings)
+        registry = ToolRegistry.branch_of(self.registry)
+        for tool_id in self._state.served.keys() & state.contested.keys():
+            if self._state.served[tool_id].card:
+                registry.unregister(tool_id)
+        come = (state.served[each] for each in other._state.served.keys() & state.served.keys())
+        registry.register_all(entry.hydrated.definition for entry in come if entry.card)
+        return CatalogSnapshot(registry=registry.snapshot(), _state=state, _trees=self._trees.branch())
 
     def __len__(self) -> int:
         return len(self._state.served)

@@ -27,7 +27,11 @@ class CatalogState:
 
     def with_listing(self, upstream: str, listing: UpstreamListing | None) -> CatalogState:
         """The state in which that is the server's listing; `None` takes the server out."""
-        listings = {**self.listings, upstream: listing}
+        return self.with_listings({upstream: listing})
+
+    def with_listings(self, changed: Mapping[str, UpstreamListing | None]) -> CatalogState:
+        """As `with_listing`, for several servers at once."""
+        listings = {**self.listings, **changed}
         kept = {name: each for name, each in sorted(listings.items()) if each is not None}
         claims = _joined_claims(kept.values())
         return CatalogState(

@@ -21,6 +21,12 @@ class TreeKeeper:
     def __init__(self) -> None:
         self._last: tuple[Mapping[str, list[str]], BrowseTree] = ({}, BrowseTree.build(()))
 
+    def branch(self) -> TreeKeeper:
+        """One for other sets of tools that begins with the tree that was made last."""
+        begun = TreeKeeper()
+        begun._last = self._last
+        return begun
+
     def tree_of(self, definitions: tuple[ToolDefinition, ...]) -> BrowseTree:
         """The tree of exactly these tools."""
         tools: dict[str, list[ToolDefinition]] = {}

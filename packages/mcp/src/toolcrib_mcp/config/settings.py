@@ -44,12 +44,19 @@ class RiskOverride(SettingsModel):
     """What the operator knows better about the risk of a tool; what is not said stays as it is."""
 
     effects: Effects | None = None
+    """What a call may do."""
     destructive: bool | None = None
+    """Whether a call may destroy what was there."""
     idempotent: bool | None = None
+    """Whether a second call with the same arguments changes nothing more."""
     requires_approval: bool | None = None
+    """Whether somebody has to approve a call first."""
     data_sensitivity: DataSensitivity | None = None
+    """How confidential what it reads is."""
     external_network: bool | None = None
+    """Whether it reaches beyond this machine."""
     system_access: bool | None = None
+    """Whether it reaches files and programs of this machine."""
 
     def applied_to(self, risk: ToolRisk) -> ToolRisk:
         """The risk as the operator sees it; unlike what a server says, this may also lower it."""
@@ -63,24 +70,32 @@ class RestartPolicy(SettingsModel):
     """
 
     when: Literal["always", "on-failure", "never"] = "always"
+    """After which end the server is started again."""
     initial_delay: Seconds = 0.5
+    """Seconds before the first new start."""
     max_delay: Seconds = 30
+    """The longest wait between two starts, in seconds."""
     max_failures: Annotated[int, Field(ge=1, le=1000)] = 5
+    """How many failures in a row are taken before the server rests."""
     rest: Seconds = 60
+    """How long it rests, in seconds."""
 
 
 class ServerSettings(SettingsModel):
     """How one server is treated."""
 
     enabled: bool = True
+    """Whether the server is served."""
     namespace: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     """What its tools' ids begin with; made legal where it is not. Without one it comes from the server's name."""
     timeout: Seconds | None = None
     """For one call, in seconds; without one the gateway's own counts."""
     start_timeout: Seconds = 30
+    """How long it may take to start, in seconds."""
     concurrency: Annotated[int, Field(ge=1, le=1000)] | None = None
     """How many calls may be under way at once; without a number, as many as the gateway allows."""
     allow: tuple[Glob, ...] = ("*",)
+    """Which tools are served, by patterns over the server's own names for them."""
     deny: tuple[Glob, ...] = ()
     """Tools that are left out even where `allow` has them."""
     trusted: bool = False
@@ -88,8 +103,9 @@ class ServerSettings(SettingsModel):
     risk: Annotated[Mapping[Glob, RiskOverride], AfterValidator(FrozenDict)] = FrozenDict()
     """Risks by pattern; the first pattern that fits a tool counts."""
     restart: RestartPolicy = RestartPolicy()
+    """What happens when it ends or cannot be reached."""
     network: NetGrant | None = None
-    """What the gateway may reach for this server; without one, what its URL names (see `network_for`)."""
+    """What the gateway may reach for this server; without one, what its URL names."""
     grants: tuple[Grant, ...] = ()
     """What the server may ask of the client behind the gateway, or tell it; everything else is refused."""
 
@@ -106,13 +122,16 @@ class HttpFront(SettingsModel):
     """Where the gateway listens for clients that come over HTTP."""
 
     host: Annotated[str, AfterValidator(_host)] = "127.0.0.1"
+    """The name or address to listen on."""
     port: Annotated[int, Field(ge=0, le=65_535)] = 8765
+    """The port; 0 takes any that is free."""
 
 
 class GatewayLimits(SettingsModel):
     """How much the gateway takes from its servers."""
 
     max_message_bytes: Annotated[int, Field(ge=64 * 1024, le=256 * MEGABYTE)] = 16 * MEGABYTE
+    """Of one message of a server."""
     max_tools: Annotated[int, Field(ge=1, le=100_000)] = 10_000
     """Of one server."""
     max_concurrent_calls: Annotated[int, Field(ge=1, le=10_000)] = 64
@@ -129,17 +148,22 @@ class ArtifactSettings(SettingsModel):
     max_owner_bytes: Annotated[int, Field(ge=MEGABYTE)] = 256 * MEGABYTE
     """Of all that belong to one client's user."""
     max_owner_count: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
+    """How many one client's user may have."""
     max_total_bytes: Annotated[int, Field(ge=MEGABYTE)] = 4096 * MEGABYTE
+    """Of all together."""
 
 
 class GatewaySettings(SettingsModel):
     """How the gateway itself behaves, and how it treats its servers."""
 
     mode: Literal["gateway", "proxy", "transparent"] = "gateway"
+    """What clients see of the servers."""
     http: HttpFront | None = None
     """Without one the gateway speaks only stdio."""
     call_timeout: Seconds = 60
+    """How long a call may take, in seconds, unless its server has a `timeout`."""
     limits: GatewayLimits = GatewayLimits()
+    """How much is taken from servers."""
     cache_stable: bool = False
     """Whether a client gets the tools it has seen before first and unchanged, for the sake of its prompt cache."""
     browse_limit: Annotated[int, Field(ge=5, le=50)] = 8
@@ -151,7 +175,9 @@ class GatewaySettings(SettingsModel):
     view_tokens: Annotated[int, Field(ge=200, le=8_000)] = 1_500
     """How many tokens one answer of `tool_view` may have."""
     artifacts: ArtifactSettings = ArtifactSettings()
+    """How results that are too large to send are kept."""
     servers: Annotated[Mapping[str, ServerSettings], AfterValidator(FrozenDict)] = FrozenDict()
+    """How single servers are treated, by the server's name."""
 
 
 def _is_address(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from toolcrib_mcp.front.feed import Feed, Notice
 from toolcrib_mcp.front.in_process import connect_service
-from toolcrib_mcp.front.service import Caller, Channel, Request, ServerFace, Service
+from toolcrib_mcp.front.service import Caller, Channel, Identity, Request, ServerFace, Service
 from toolcrib_mcp.front.stdio import STDIO_KEY, serve_stdio
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Caller",
     "Channel",
     "Feed",
+    "Identity",
     "Notice",
     "Request",
     "ServerFace",

@@ -11,7 +11,7 @@ from toolcrib_mcp.front.envelope import INVALID_PARAMS, INVALID_REQUEST, is_mode
 from toolcrib_mcp.front.feed import LIST_CHANGED, LOG_MESSAGE, Notice
 from toolcrib_mcp.front.listening import LISTEN, listen
 from toolcrib_mcp.front.results import handshake_result, modern_result
-from toolcrib_mcp.front.service import Caller, Channel, Request, Service
+from toolcrib_mcp.front.service import Caller, Channel, Identity, Request, Service
 from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.rpc.messages import METHOD_NOT_FOUND
 from toolcrib_mcp.upstreams.eras import DISCOVER, HANDSHAKE_VERSIONS, INITIALIZE, MODERN_VERSIONS, Era
@@ -53,7 +53,7 @@ class Conversation:
     a client may ask for it and still shake hands.
     """
 
-    def __init__(self, service: Service, *, key: str, tell: Tell, principal: str | None = None) -> None:
+    def __init__(self, service: Service, *, key: str, tell: Tell, principal: Identity | None = None) -> None:
         self.key = key
         self._service = service
         self._principal = principal
@@ -121,7 +121,8 @@ class Conversation:
             capabilities=capabilities,
             info=info,
             conversation=self.key,
-            principal=self._principal,
+            principal=None if self._principal is None else self._principal.name,
+            scopes=None if self._principal is None else self._principal.scopes,
         )
         if self._stop_listening is None:
             self._stop_listening = self._service.feed.subscribe(self._hear)
@@ -179,7 +180,7 @@ async def answer_modern(
     request_id: str | int,
     channel: Channel,
     conversation: str | None = None,
-    principal: str | None = None,
+    principal: Identity | None = None,
 ) -> Mapping[str, Any]:
     """The result of a request that says itself which version it is of.
 

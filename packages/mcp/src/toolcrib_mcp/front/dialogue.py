@@ -15,7 +15,7 @@ from toolcrib_mcp.front.conversation import Conversation
 from toolcrib_mcp.front.envelope import INVALID_PARAMS, INVALID_REQUEST, is_modern
 from toolcrib_mcp.front.listening import LISTEN
 from toolcrib_mcp.front.reading import Incoming, Refusal
-from toolcrib_mcp.front.service import Service
+from toolcrib_mcp.front.service import Identity, Service
 from toolcrib_mcp.front.unasked import Unasked
 from toolcrib_mcp.rpc import RpcError, Unreadable, WireClosed
 from toolcrib_mcp.rpc.messages import (
@@ -52,7 +52,7 @@ async def serve_wire(
     wire: ClientWire,
     *,
     key: str,
-    principal: str | None = None,
+    principal: Identity | None = None,
     drain: float = 0.0,
     gone: asyncio.Event | None = None,
     max_requests: int = MAX_REQUESTS,
@@ -74,7 +74,7 @@ class _Dialogue:
         wire: ClientWire,
         *,
         key: str,
-        principal: str | None,
+        principal: Identity | None,
         max_requests: int,
         clock: Clock,
     ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from toolcrib_core.wording import listed, quoted
-from toolcrib_mcp.front.service import Caller
+from toolcrib_mcp.front.service import Caller, Identity
 from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.upstreams.eras import META_CAPABILITIES, META_CLIENT, META_VERSION, MODERN_VERSIONS, Era
 
@@ -23,7 +23,7 @@ def is_modern(params: Mapping[str, Any]) -> bool:
     return isinstance(meta, Mapping) and META_VERSION in meta
 
 
-def modern_caller(params: Mapping[str, Any], *, conversation: str | None, principal: str | None) -> Caller:
+def modern_caller(params: Mapping[str, Any], *, conversation: str | None, principal: Identity | None) -> Caller:
     """The client of a modern request.
 
     Raises:
@@ -44,7 +44,8 @@ def modern_caller(params: Mapping[str, Any], *, conversation: str | None, princi
         capabilities=capabilities,
         info=info if isinstance(info, dict) else {},
         conversation=conversation,
-        principal=principal,
+        principal=None if principal is None else principal.name,
+        scopes=None if principal is None else principal.scopes,
         log_level=level if isinstance(level, str) else None,
     )
 

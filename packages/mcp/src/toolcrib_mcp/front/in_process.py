@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from toolcrib_mcp.front.dialogue import serve_wire
-from toolcrib_mcp.front.service import Service
+from toolcrib_mcp.front.service import Identity, Service
 from toolcrib_mcp.rpc import MemoryWire, Unreadable, Wire, WireNoise, memory_wires
 from toolcrib_mcp.upstreams.links import Connect, stop
 from toolcrib_runtime.guards.secrets import Scrubber
@@ -59,6 +59,6 @@ class _ServedWire:
 
     async def _serve(self, service: Service, wire: MemoryWire, key: str, principal: str | None) -> None:
         try:
-            await serve_wire(service, wire, key=key, principal=principal)
+            await serve_wire(service, wire, key=key, principal=None if principal is None else Identity(name=principal))
         finally:
             await wire.aclose()

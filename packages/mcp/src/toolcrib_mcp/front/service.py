@@ -22,6 +22,17 @@ class ServerFace:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Identity:
+    """Who a client is, once a front has made sure of that."""
+
+    name: str
+    """The principal."""
+    scopes: frozenset[str] | None = None
+    """What its token is limited to, by names that whoever gave it out knows; `None` where it is not limited."""
+    is_admin: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Caller:
     """The client behind a request, as far as it told about itself."""
 
@@ -33,6 +44,8 @@ class Caller:
     """What its requests have in common; `None` for a request that stands alone, as modern ones over HTTP do."""
     principal: str | None = None
     """Who it is, where the front has made sure of that."""
+    scopes: frozenset[str] | None = None
+    """What its token is limited to; `None` where it is not."""
     log_level: str | None = None
     """The least severity of log messages that it asked for."""
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 from toolcrib_mcp.front.dialogue import MAX_REQUESTS, serve_wire
 from toolcrib_mcp.front.reading import Incoming, RequestReader
-from toolcrib_mcp.front.service import Service
+from toolcrib_mcp.front.service import Identity, Service
 from toolcrib_mcp.front.streams import Input, ReaderWatch, open_output
 from toolcrib_mcp.rpc import MAX_LINE, WireClosed
 from toolcrib_mcp.rpc.codec import encode_message
@@ -44,14 +44,15 @@ async def serve_stdio(
     max_message: int = MAX_LINE,
     max_requests: int = MAX_REQUESTS,
     stop: asyncio.Event | None = None,
+    principal: str | None = None,
     clock: Clock = SYSTEM_CLOCK,
 ) -> None:
     """Serve one client until the input ends; what is under way then has `drain` seconds to be answered.
 
     Once `stop` is set, it is as if the input had ended. A client that no longer reads has left: all work for it stops
     at once. Without `stdin` and `stdout`, those of the process are taken: while they are served, whatever else prints
-    does so to standard error, and whatever else reads finds nothing. Being cancelled ends it: the client is told which
-    requests are not answered.
+    does so to standard error, and whatever else reads finds nothing. `principal` is who the client is, where whoever
+    started this knows. Being cancelled ends it: the client is told which requests are not answered.
 
     Raises:
         OSError: Standard input or output is closed.
@@ -67,6 +68,7 @@ async def serve_stdio(
             service,
             wire,
             key=STDIO_KEY,
+            principal=None if principal is None else Identity(name=principal),
             drain=drain,
             gone=wire.gone,
             max_requests=max_requests,

@@ -22,7 +22,7 @@ from toolcrib_mcp.proxy.runtime import ProxyRuntime
 if TYPE_CHECKING:
     from toolcrib_core import Embedder
     from toolcrib_mcp.front.service import Caller, Request
-    from toolcrib_mcp.hub import Hub
+    from toolcrib_mcp.hub.view import HubView
     from toolcrib_mcp.relay import Relay
     from toolcrib_mcp.views import View
     from toolcrib_store import Artifacts
@@ -38,7 +38,7 @@ class Gateway:
 
     def __init__(
         self,
-        hub: Hub,
+        hub: HubView,
         *,
         artifacts: Artifacts | None = None,
         settings: GatewayBehaviour | None = None,

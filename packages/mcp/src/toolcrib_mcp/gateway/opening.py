@@ -15,15 +15,19 @@ from toolcrib_store import ArtifactLimits, Artifacts, open_store
 if TYPE_CHECKING:
     from toolcrib_mcp.config import ArtifactSettings
     from toolcrib_mcp.hub import Hub
+    from toolcrib_mcp.personal import PersonalServers
 
 ARTIFACTS: Final = "artifacts.db"
 """The file in the directory of a configuration that holds results which were too large to send."""
 
 
-async def open_gateway_service(hub: Hub, *, state_dir: Path | None) -> GatewayService:
+async def open_gateway_service(
+    hub: Hub, *, state_dir: Path | None, personal: PersonalServers | None = None
+) -> GatewayService:
     """The gateway over a hub; closing it closes the database of results.
 
-    Without a `state_dir` the results are kept in a temporary place, and are gone at the end.
+    Without a `state_dir` the results are kept in a temporary place, and are gone at the end. With `personal` every
+    principal sees the servers of their own, too.
 
     Raises:
         StoreError: The database cannot be opened.
@@ -35,7 +39,13 @@ async def open_gateway_service(hub: Hub, *, state_dir: Path | None) -> GatewaySe
             directory = state_dir
         store = holding.enter_context(await asyncio.to_thread(open_store, directory / ARTIFACTS))
         artifacts = Artifacts(store, limits=limits_of(hub.config.settings.artifacts))
-        return GatewayService(Gateway(hub, artifacts=artifacts), holding=holding.pop_all())
+        gateway = Gateway(hub, artifacts=artifacts)
+        if personal is None:
+            return GatewayService(gateway, holding=holding.pop_all())
+        from toolcrib_mcp.personal import Members, PersonalGatewayService
+
+        members = Members(hub, personal, artifacts=artifacts)
+        return PersonalGatewayService(gateway, members, holding=holding.pop_all())
 
 
 def limits_of(settings: ArtifactSettings) -> ArtifactLimits:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack
-from typing import Any, Final, TypeAlias
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from toolcrib_core import ToolError, UnknownTool
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.front.envelope import INVALID_PARAMS
 from toolcrib_mcp.front.feed import LIST_CHANGED, Feed, Notice
-from toolcrib_mcp.front.service import Request, ServerFace
+from toolcrib_mcp.front.service import Caller, Request, ServerFace
 from toolcrib_mcp.gateway.browsing import BrowseResult, with_path
 from toolcrib_mcp.gateway.gateway import Gateway
 from toolcrib_mcp.gateway.meta_tools import (
@@ -31,10 +31,13 @@ from toolcrib_mcp.relay.merging import META_UNAVAILABLE
 from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.upstreams import ClientFace
 
+if TYPE_CHECKING:
+    from toolcrib_core import Embedder
+
 STRUCTURED_SINCE: Final = "2025-06-18"
 """The first version of the protocol whose clients know structured content."""
 
-_Act: TypeAlias = Callable[[Mapping[str, Any], Request], Awaitable[dict[str, Any]]]
+_Act: TypeAlias = Callable[[Gateway, Mapping[str, Any], Request], Awaitable[dict[str, Any]]]
 
 
 class GatewayService:
@@ -107,26 +110,37 @@ class GatewayService:
         if act is None:
             raise RpcError(INVALID_PARAMS, f"Unknown tool: {quoted(name)}", outward(_not_by_name(name)))
         try:
-            return await act(arguments, request)
+            async with self.gateway_for(request.caller) as gateway:
+                return await act(gateway, arguments, request)
         except ToolError as error:
             tool_id = arguments.get("tool_id")
             source = tool_id if isinstance(tool_id, str) else name
             return await self.gateway.told(error, caller=request.caller, source=source)
 
-    async def _execute(self, arguments: Mapping[str, Any], request: Request) -> dict[str, Any]:
+    @asynccontextmanager
+    async def gateway_for(self, caller: Caller) -> AsyncIterator[Gateway]:
+        """The gateway that a caller sees; here the same for everybody."""
+        del caller
+        yield self.gateway
+
+    def search_with(self, embedder: Embedder) -> None:
+        """Find tools by meaning, too, from now on."""
+        self.gateway.search_with(embedder)
+
+    async def _execute(self, gateway: Gateway, arguments: Mapping[str, Any], request: Request) -> dict[str, Any]:
         tool_id, args = read_execute(arguments)
-        return (await self.gateway.execute(tool_id, args, request=request)).result
+        return (await gateway.execute(tool_id, args, request=request)).result
 
-    async def _view(self, arguments: Mapping[str, Any], request: Request) -> dict[str, Any]:
+    async def _view(self, gateway: Gateway, arguments: Mapping[str, Any], request: Request) -> dict[str, Any]:
         handle, selector, cursor = read_view(arguments)
-        return view_result(await self.gateway.view(handle, selector, cursor=cursor, caller=request.caller))
+        return view_result(await gateway.view(handle, selector, cursor=cursor, caller=request.caller))
 
-    async def _browse(self, arguments: Mapping[str, Any], request: Request) -> dict[str, Any]:
+    async def _browse(self, gateway: Gateway, arguments: Mapping[str, Any], request: Request) -> dict[str, Any]:
         try:
             query, path, limit, detail = read_browse(arguments)
         except ToolError as error:
             raise with_path(error, arguments.get("path")) from None
-        page = await self.gateway.browse(query=query, path=path, limit=limit, detail=detail, caller=request.caller)
+        page = await gateway.browse(query=query, path=path, limit=limit, detail=detail, caller=request.caller)
         return _page_result(page, structured=request.caller.protocol_version >= STRUCTURED_SINCE)
 
     def _hear(self, notice: Notice) -> None:

@@ -58,6 +58,11 @@ class Shelf:
 def owner_of(caller: Caller) -> Owner:
     """Whose artifacts a caller's are: those of the principal that the front made sure of, else of the local user.
 
-    A front that asks nobody who they are listens only on this machine, so that its clients are one user.
+    A front that asks nobody who they are listens only on this machine, so that its clients are one user. A token that
+    is limited has artifacts of its own: what the principal's other tokens were answered may be beyond it.
     """
-    return Owner(principal=caller.principal or LOCAL, session=caller.conversation or "")
+    principal = caller.principal or LOCAL
+    if caller.scopes is not None:
+        # After a line break, which no principal has in their name.
+        principal = f"{principal}\n{' '.join(sorted(caller.scopes))}"
+    return Owner(principal=principal, session=caller.conversation or "")

@@ -12,7 +12,7 @@ from toolcrib_mcp.relay.merging import Merged
 from toolcrib_mcp.upstreams.waiting import twin
 
 if TYPE_CHECKING:
-    from toolcrib_mcp.hub import Hub
+    from toolcrib_mcp.hub.view import HubView
 
 # Enough to begin a start, which goes on while nobody waits; a server that hangs must not delay every page.
 _SECOND_LOOK: Final = 0.05
@@ -22,7 +22,7 @@ _SEPARATORS: Final = (":", "__")
 class MissingServers:
     """Knows which servers of a hub are missing from its catalogue, and why."""
 
-    def __init__(self, hub: Hub, *, patience: float) -> None:
+    def __init__(self, hub: HubView, *, patience: float) -> None:
         self._hub = hub
         self._patience = patience
         self._failures: dict[str, GatewayError] = {}

@@ -19,7 +19,7 @@ from toolcrib_mcp.rpc import RpcError
 
 if TYPE_CHECKING:
     from toolcrib_mcp.front import Request
-    from toolcrib_mcp.hub import Hub
+    from toolcrib_mcp.hub.view import HubView
     from toolcrib_mcp.relay import Relay
 
 CALL: Final = "tools/call"
@@ -39,7 +39,7 @@ class ProxyRuntime:
 
     def __init__(
         self,
-        hub: Hub,
+        hub: HubView,
         *,
         relay: Relay | None = None,
         names: NameForm = "id",
@@ -141,7 +141,7 @@ class ProxyRuntime:
         return tool.definition.risk if override is None else override.applied_to(tool.definition.risk)
 
 
-def _relay_of(hub: Hub) -> Relay:
+def _relay_of(hub: HubView) -> Relay:
     # Here, since only who has no relay yet pays for the import.
     from toolcrib_mcp.relay import Relay
 

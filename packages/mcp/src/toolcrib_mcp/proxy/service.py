@@ -23,7 +23,7 @@ from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.upstreams import ClientFace
 
 if TYPE_CHECKING:
-    from toolcrib_mcp.hub import Hub
+    from toolcrib_mcp.hub.view import HubView
     from toolcrib_mcp.relay import Relay
 
 LIST: Final = "tools/list"
@@ -128,7 +128,7 @@ class ProxyService:
         return hydrated.tool_id
 
 
-async def passed_capabilities(relay: Relay, hub: Hub) -> dict[str, Any]:
+async def passed_capabilities(relay: Relay, hub: HubView) -> dict[str, Any]:
     """What the servers can do beside tools, by the names of the protocol."""
     try:
         theirs = await relay.capabilities()

@@ -14,7 +14,7 @@ from toolcrib_mcp.relay.reach import Reach
 from toolcrib_mcp.upstreams import ListKind
 
 if TYPE_CHECKING:
-    from toolcrib_mcp.hub import Hub
+    from toolcrib_mcp.hub.view import HubView
 
 META_UNAVAILABLE: Final = "io.toolcrib/unavailable"
 """Where a merged list names the servers whose part is missing or not whole."""
@@ -56,7 +56,7 @@ class Merged:
         )
 
 
-async def merged(hub: Hub, reach: Reach, kind: ListKind) -> Merged:
+async def merged(hub: HubView, reach: Reach, kind: ListKind) -> Merged:
     """The lists of all servers that have one of this kind, read at once and within bounds."""
     able, failures = await reach.having(kind.capability)
     found = await asyncio.gather(*(_listed(hub, reach, each, kind) for each in able))
@@ -67,7 +67,7 @@ async def merged(hub: Hub, reach: Reach, kind: ListKind) -> Merged:
 
 
 async def _listed(
-    hub: Hub, reach: Reach, server: str, kind: ListKind
+    hub: HubView, reach: Reach, server: str, kind: ListKind
 ) -> tuple[tuple[Any, ...] | None, GatewayError | None]:
     try:
         listing = await hub.shared(server).list(kind, timeout=reach.patience(server))

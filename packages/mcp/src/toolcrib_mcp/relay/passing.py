@@ -20,7 +20,7 @@ from toolcrib_mcp.upstreams.eras import META_CAPABILITIES
 from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
 
 if TYPE_CHECKING:
-    from toolcrib_mcp.hub import Hub
+    from toolcrib_mcp.hub.view import HubView
 
 _NOTHING: frozenset[str] = frozenset()
 
@@ -43,7 +43,7 @@ class _Errand(NamedTuple):
 class Passing:
     """Passes requests on; close it, and no call waits for a client any more."""
 
-    def __init__(self, hub: Hub, *, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(self, hub: HubView, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._hub = hub
         self._clock = clock
         self._levels = LogLevels()

@@ -10,7 +10,7 @@ from toolcrib_core import ToolError
 from toolcrib_mcp.upstreams import Agreement
 
 if TYPE_CHECKING:
-    from toolcrib_mcp.hub import Hub
+    from toolcrib_mcp.hub.view import HubView
 
 KNOWN_WITHIN: Final = 10.0
 """Seconds that one of several servers has to say what it can do, or to give a list; the others are not kept longer."""
@@ -23,7 +23,7 @@ GREETED_WITHIN: Final = 1.0
 class Reach:
     """The last word of every server about itself; it also counts while the server is not running."""
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: HubView) -> None:
         self._hub = hub
         self._agreed: dict[str, Agreement] = {}
         self._missed: set[str] = set()

@@ -24,7 +24,7 @@ from toolcrib_mcp.upstreams import ListKind
 from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
 
 if TYPE_CHECKING:
-    from toolcrib_mcp.hub import Hub
+    from toolcrib_mcp.hub.view import HubView
 
 _Answer = Callable[[Request], Awaitable[dict[str, Any]]]
 
@@ -36,7 +36,7 @@ class Relay:
     `namespace__name`, and lists are merged. Close it before the hub.
     """
 
-    def __init__(self, hub: Hub, *, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(self, hub: HubView, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self.reach = Reach(hub)
         self.pages = Pages()
         self._hub = hub

@@ -14,7 +14,7 @@ from toolcrib_mcp.relay.uri_templates import fits
 from toolcrib_mcp.upstreams import ListKind
 
 if TYPE_CHECKING:
-    from toolcrib_mcp.hub import Hub
+    from toolcrib_mcp.hub.view import HubView
 
 SEPARATOR: Final = "__"
 """What stands between the namespace of a server and the name of its prompt."""
@@ -29,7 +29,7 @@ class ResourceRoutes:
     What servers list is read when it is first needed, and again after `forget`.
     """
 
-    def __init__(self, hub: Hub, reach: Reach) -> None:
+    def __init__(self, hub: HubView, reach: Reach) -> None:
         self._hub = hub
         self._reach = reach
         self._listed: dict[str, str] | None = None

@@ -17,7 +17,7 @@ from toolcrib_mcp.relay.routes import SEPARATOR
 from toolcrib_mcp.rpc import RpcError
 
 if TYPE_CHECKING:
-    from toolcrib_mcp.hub import Hub
+    from toolcrib_mcp.hub.view import HubView
 
 TOOLS: Final = "tools"
 
@@ -25,7 +25,7 @@ TOOLS: Final = "tools"
 class NamedTools:
     """The list, made once for every state of the catalogue."""
 
-    def __init__(self, hub: Hub, reach: Reach, pages: Pages) -> None:
+    def __init__(self, hub: HubView, reach: Reach, pages: Pages) -> None:
         self._hub = hub
         self._reach = reach
         self._pages = pages
@@ -95,7 +95,7 @@ class NamedTools:
         return self._by_server
 
 
-def _named_tools(snapshot: CatalogSnapshot, hub: Hub) -> dict[str, tuple[Any, ...]]:
+def _named_tools(snapshot: CatalogSnapshot, hub: HubView) -> dict[str, tuple[Any, ...]]:
     names = dict(snapshot.wire_names.items())
     found: dict[str, list[Any]] = {server: [] for server in hub.servers if server in snapshot.upstreams}
     for tool_id in snapshot.ids:

@@ -17,7 +17,7 @@ from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
 
 if TYPE_CHECKING:
     from toolcrib_mcp.config import ServerSettings
-    from toolcrib_mcp.hub import Hub
+    from toolcrib_mcp.hub.view import HubView
 
 _CALL = "tools/call"
 _LIST = "tools/list"
@@ -31,7 +31,7 @@ class TransparentService:
     the operator does not admit are not served in either case.
     """
 
-    def __init__(self, hub: Hub, *, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(self, hub: HubView, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self.relay = Relay(hub, clock=clock)
         self._hub = hub
         self._tools = NamedTools(hub, self.relay.reach, self.relay.pages)

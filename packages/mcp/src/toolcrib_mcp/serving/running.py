@@ -9,13 +9,14 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from toolcrib_core.wording import quoted
+from toolcrib_mcp.serving.admission import ANYBODY, Admission
 from toolcrib_mcp.serving.background import Background
 from toolcrib_mcp.serving.reporting import Reporter
 from toolcrib_mcp.serving.stopping import StopRequests, stop_signals, unless
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from toolcrib_mcp.hub import Hub
     from toolcrib_mcp.proxy import ProxyService
     from toolcrib_mcp.relay import TransparentService
+    from toolcrib_mcp.upstreams import Connect
 
 Mode: TypeAlias = Literal["gateway", "proxy", "transparent"]
 """What clients see of the servers: `gateway` three tools, `proxy` a stripped list and two tools, `transparent` all."""
@@ -61,18 +63,23 @@ async def serve(
     state_dir: Path | None = None,
     on_ready: OnReady | None = None,
     open_vectors: OpenVectors | None = None,
+    upstreams: Mapping[str, Connect] | None = None,
+    admission: Admission = ANYBODY,
 ) -> None:
     """Serve a configuration over HTTP, or without `http` over standard input and output, until it is to stop.
 
     It is to stop when the client closes standard input, or at SIGTERM or SIGINT: then no more is taken in, what is
     under way has five seconds, and every server is closed; at a second signal that happens at once. Clients are
     answered while the servers are still starting. `state_dir` is the directory of this configuration alone, in which
-    known tools, live health and large results are kept; without it, none of them outlives the process.
+    known tools, live health and large results are kept; without it, none of them outlives the process. `upstreams` are
+    servers beside those of the configuration, by name; whoever brings them closes what they hold afterwards.
+    `admission` says who is let in, and what they have of their own.
 
     Raises:
         ConfigError: The address cannot be listened at, or must not be.
         OSError: Standard input or output is closed.
         StoreError: The database of large results cannot be opened.
+        ValueError: A server of `upstreams` has the name or the namespace of another.
     """
     from toolcrib_mcp.hub import Hub
 
@@ -80,9 +87,16 @@ async def serve(
     config = replace(config, settings=config.settings.model_copy(update={"mode": mode}))
     manifest = None if state_dir is None else state_dir / MANIFEST
     with stop_signals() as stop:
-        hub = Hub(config, solo=http is None, manifest=manifest)
+        hub = Hub(config, solo=http is None, manifest=manifest, upstreams=upstreams)
         serving = _Serving(
-            hub=hub, mode=mode, http=http, state_dir=state_dir, on_ready=on_ready, open_vectors=open_vectors, stop=stop
+            hub=hub,
+            mode=mode,
+            http=http,
+            state_dir=state_dir,
+            on_ready=on_ready,
+            open_vectors=open_vectors,
+            admission=admission,
+            stop=stop,
         )
         try:
             await unless(stop.insisted, serving.run())
@@ -98,6 +112,7 @@ class _Serving:
     state_dir: Path | None
     on_ready: OnReady | None
     open_vectors: OpenVectors | None
+    admission: Admission
     stop: StopRequests
 
     async def run(self) -> None:
@@ -117,7 +132,7 @@ class _Serving:
         if self.mode == "gateway":
             from toolcrib_mcp.gateway import open_gateway_service
 
-            return await open_gateway_service(self.hub, state_dir=self.state_dir)
+            return await open_gateway_service(self.hub, state_dir=self.state_dir, personal=self.admission.personal)
         from toolcrib_mcp.proxy import ProxyRuntime, ProxyService
 
         return ProxyService(ProxyRuntime(self.hub, patience=PATIENCE))
@@ -126,7 +141,8 @@ class _Serving:
         from toolcrib_mcp.front.stdio import serve_stdio
 
         max_message = self.hub.config.settings.limits.max_message_bytes
-        await serve_stdio(service, drain=DRAIN, max_message=max_message, stop=self.stop.asked)
+        principal = self.admission.principal
+        await serve_stdio(service, drain=DRAIN, max_message=max_message, stop=self.stop.asked, principal=principal)
 
     async def _over_http(self, service: Service, address: HttpFront, background: Background) -> None:
         from toolcrib_mcp.front.http import HttpFrontSettings, serve_http
@@ -135,7 +151,8 @@ class _Serving:
             service,
             host=address.host,
             port=address.port,
-            settings=HttpFrontSettings(drain_timeout=DRAIN),
+            settings=HttpFrontSettings(drain_timeout=DRAIN, authenticate=self.admission.authenticate),
+            mounts=self.admission.mounts,
             on_ready=lambda url: self._ready(url, background),
         )
         await unless(self.stop.asked, front)
@@ -165,7 +182,7 @@ class _Serving:
         vectors = await asyncio.to_thread(open_vectors)
         if vectors is not None:
             await asyncio.to_thread(vectors.tools, self.hub.catalog.snapshot().registry.list())
-            service.gateway.search_with(vectors)
+            service.search_with(vectors)
 
 
 async def _close(hub: Hub, stop: StopRequests) -> None:

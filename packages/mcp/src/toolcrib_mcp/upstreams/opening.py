@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +22,9 @@ from toolcrib_runtime.guards.secrets import Scrubber, Secret
 
 INHERITED: Final = ("PATH", "HOME", "LANG", "LC_ALL", "LOGNAME", "SHELL", "TERM", "USER", "TMPDIR")
 """What a server that is started gets of our environment: to find its programs and its files, and no secret."""
+
+_LIMITS: Final = replace(LONG_LIVED, memory_bytes=64 * 1024**3)
+"""Memory is address space, and Node reserves more than 10 GiB of it at the first `fetch` while it uses next to none."""
 
 KnownTools = Callable[[], Iterable[Mapping[str, Any]]]
 """The tools that a server is known to have when it is reached, as it listed them."""
@@ -94,7 +98,7 @@ def _by_process(
             # As every MCP client does it: relative paths in the arguments are the user's own.
             cwd=transport.cwd or str(Path.cwd()),
             env=inherited | dict(transport.env),
-            limits=LONG_LIVED,
+            limits=_LIMITS,
             # Servers need `PYTHONPATH` and the like, and who wrote the file chose the program already.
             trusted_env=True,
         )

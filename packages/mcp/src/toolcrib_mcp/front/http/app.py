@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, TypeAlias
 
 from toolcrib_mcp.front.envelope import is_modern
 from toolcrib_mcp.front.http.body import ClientGone, read_message, skim
@@ -16,7 +16,7 @@ from toolcrib_mcp.front.http.replies import CLOSE, Receive, Refusal, Scope, Send
 from toolcrib_mcp.front.http.sessions import Sessions
 from toolcrib_mcp.front.http.settings import HttpFrontSettings
 from toolcrib_mcp.front.http.under_way import UnderWay
-from toolcrib_mcp.front.service import Service
+from toolcrib_mcp.front.service import Identity, Service
 from toolcrib_mcp.rpc.messages import is_message, params_of
 from toolcrib_mcp.upstreams.eras import HANDSHAKE_VERSIONS
 from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
@@ -30,14 +30,26 @@ HEALTH_PATH: Final = "/health"
 _PATHS = frozenset({PATH, f"{PATH}/"})
 
 
+AsgiApp: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+"""Another application, which sees only requests that are for this host and from pages that may."""
+
+
 class HttpFront:
-    """An ASGI application that serves a service to clients of both eras.
+    """An ASGI application that serves a service to clients of both eras, and `mounts` by the beginning of their paths.
 
     Whoever runs it either sends it the events of ASGI's lifespan, or calls `aclose` itself.
     """
 
-    def __init__(self, service: Service, *, settings: HttpFrontSettings, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(
+        self,
+        service: Service,
+        *,
+        settings: HttpFrontSettings,
+        mounts: Mapping[str, AsgiApp] | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
         self._settings = settings
+        self._mounts = dict(mounts or {})
         self._guard = Guard(settings)
         self._under_way = UnderWay(settings.max_requests)
         self._sessions = Sessions(service, settings=settings, clock=clock)
@@ -73,15 +85,23 @@ class HttpFront:
 
     async def _route(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         path = scope["path"].removeprefix(scope.get("root_path", ""))
-        if path in _PATHS:
+        mounted = self._mounted(path)
+        if mounted is not None:
+            await mounted(scope, receive, send)
+        elif path in _PATHS:
             await self._serve(scope["method"], headers, receive, send)
         elif path == HEALTH_PATH and scope["method"] == "GET":
             await send_json(send, b'{"status":"ok"}\n')
         else:
             raise Refusal(404, f"There is nothing here; clients are served at `{PATH}`.")
 
+    def _mounted(self, path: str) -> AsgiApp | None:
+        places = (each for each in self._mounts if path == each or path.startswith(f"{each}/"))
+        place = next(places, None)
+        return None if place is None else self._mounts[place]
+
     async def _serve(self, method: str, headers: Headers, receive: Receive, send: Send) -> None:
-        principal = self._guard.principal(headers)
+        principal = await self._guard.identity(headers)
         version = headers.get(VERSION)
         modern = version is not None and version not in HANDSHAKE_VERSIONS
         if method == "POST":
@@ -96,7 +116,7 @@ class HttpFront:
             raise Refusal(405, "That method is not for this place.", headers=((b"allow", allowed),))
 
     async def _post(
-        self, headers: Headers, principal: str | None, receive: Receive, send: Send, *, modern: bool
+        self, headers: Headers, principal: Identity | None, receive: Receive, send: Send, *, modern: bool
     ) -> None:
         if not headers.is_json():
             raise Refusal(415, "The content type must be `application/json`.")

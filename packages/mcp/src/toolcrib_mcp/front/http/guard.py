@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
+from toolcrib_core import ToolError
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.errors import ConfigError
 from toolcrib_mcp.front.http.headers import Headers
 from toolcrib_mcp.front.http.replies import Refusal
 from toolcrib_mcp.front.http.settings import HttpFrontSettings
-from toolcrib_runtime.guards.secrets import Secret
+from toolcrib_mcp.front.service import Identity
 
 LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]")
 
@@ -35,6 +35,8 @@ class Guard:
         self._any_address = settings.allow_addresses
         self._origins = frozenset(origin.lower() for origin in settings.allowed_origins)
         self._tokens = {principal: _digest(token.reveal()) for principal, token in settings.tokens.items()}
+        self._authenticate = settings.authenticate
+        self._asks_who = settings.asks_who
         self._met: set[str] = set()
 
     def check_target(self, headers: Headers) -> None:
@@ -49,13 +51,13 @@ class Guard:
         if origin is not None and not self._may_send(origin):
             raise Refusal(403, "Pages of that origin may not send requests; `allowed_origins` names those that may.")
 
-    def principal(self, headers: Headers) -> str | None:
+    async def identity(self, headers: Headers) -> Identity | None:
         """Who the client is; `None` where nobody has to say.
 
         Raises:
             Refusal: It does not say, or nobody is known who would say so.
         """
-        return self._known(headers.get(b"authorization")) if self._tokens else None
+        return await self._known(headers.get(b"authorization")) if self._asks_who else None
 
     def _is_ours(self, host: str) -> bool:
         match = _HOST.fullmatch(host.lower())
@@ -78,7 +80,7 @@ class Guard:
             return False
         return parts.scheme in {"http", "https"} and not parts.path and self._is_ours(parts.netloc)
 
-    def _known(self, authorization: str | None) -> str:
+    async def _known(self, authorization: str | None) -> Identity:
         scheme, _, token = (authorization or "").partition(" ")
         if scheme.lower() != "bearer":
             raise _unknown("This server wants a bearer token.", b"Bearer")
@@ -87,18 +89,24 @@ class Guard:
             # All of them, so that the time it takes does not tell which one was near.
             if hmac.compare_digest(presented, digest):
                 known = principal
-        if known is None:
+        if known is not None:
+            return Identity(name=known)
+        try:
+            found = None if self._authenticate is None else await self._authenticate(token.strip())
+        except ToolError:
+            raise Refusal(503, "It cannot be told now whose bearer token that is.") from None
+        if found is None:
             raise _unknown("That bearer token is not known here.", b'Bearer error="invalid_token"')
-        return known
+        return found
 
 
-def check_binding(host: str, tokens: Mapping[str, Secret]) -> None:
+def check_binding(host: str, settings: HttpFrontSettings) -> None:
     """Refuse to serve a network that anybody may be in without asking who comes.
 
     Raises:
         ConfigError: The host is not of this machine alone, and there are no tokens.
     """
-    if tokens or is_loopback(host):
+    if settings.asks_who or is_loopback(host):
         return
     raise ConfigError(
         f"The address {quoted(host)} can be reached from the network, and no token is configured.",

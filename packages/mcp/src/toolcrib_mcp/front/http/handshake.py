@@ -22,6 +22,7 @@ from toolcrib_mcp.front.http.replies import (
 from toolcrib_mcp.front.http.sessions import Session, Sessions
 from toolcrib_mcp.front.http.settings import HttpFrontSettings
 from toolcrib_mcp.front.http.under_way import UnderWay
+from toolcrib_mcp.front.service import Identity
 from toolcrib_mcp.rpc.messages import notification_message, params_of
 from toolcrib_mcp.upstreams.eras import INITIALIZE
 
@@ -35,7 +36,7 @@ class HandshakeFront:
         self._under_way = under_way
 
     async def answer(
-        self, message: Mapping[str, Any], headers: Headers, principal: str | None, *, receive: Receive, send: Send
+        self, message: Mapping[str, Any], headers: Headers, principal: Identity | None, *, receive: Receive, send: Send
     ) -> None:
         """Answer a request; the first one opens a session.
 
@@ -68,7 +69,7 @@ class HandshakeFront:
             if opens and not opened:
                 await self._sessions.close(session)
 
-    async def take(self, message: Mapping[str, Any], headers: Headers, principal: str | None, send: Send) -> None:
+    async def take(self, message: Mapping[str, Any], headers: Headers, principal: Identity | None, send: Send) -> None:
         """Take in a notification, or the answer to something that the client was asked.
 
         Raises:
@@ -84,7 +85,7 @@ class HandshakeFront:
                 session.exchanges[taken_back].stop(Stop.TAKEN_BACK)
         await send_empty(send, 202)
 
-    async def stream(self, headers: Headers, principal: str | None, *, receive: Receive, send: Send) -> None:
+    async def stream(self, headers: Headers, principal: Identity | None, *, receive: Receive, send: Send) -> None:
         """Tell the client what it did not ask for, until it goes or its session ends.
 
         Raises:
@@ -107,7 +108,7 @@ class HandshakeFront:
             session.listened = False
             self._sessions.touch(session)
 
-    async def delete(self, headers: Headers, principal: str | None, send: Send) -> None:
+    async def delete(self, headers: Headers, principal: Identity | None, send: Send) -> None:
         """End a session, as its client wishes.
 
         Raises:
@@ -116,7 +117,7 @@ class HandshakeFront:
         await self._sessions.close(self._session(headers, principal))
         await send_empty(send, 200)
 
-    def _session(self, headers: Headers, principal: str | None) -> Session:
+    def _session(self, headers: Headers, principal: Identity | None) -> Session:
         return self._sessions.find(headers.get(SESSION), principal)
 
     async def _tell(self, session: Session, watching: asyncio.Task[None], send: Send) -> None:

@@ -17,7 +17,7 @@ from toolcrib_mcp.front.http.settings import HttpFrontSettings
 from toolcrib_mcp.front.http.under_way import UnderWay
 from toolcrib_mcp.front.listening import LISTEN, META_SUBSCRIPTION
 from toolcrib_mcp.front.results import modern_result
-from toolcrib_mcp.front.service import Service
+from toolcrib_mcp.front.service import Identity, Service
 from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.rpc.messages import params_of
 from toolcrib_mcp.upstreams.eras import META_CAPABILITIES, META_VERSION, MODERN_VERSIONS
@@ -43,7 +43,7 @@ class ModernFront:
         self._params = params
 
     async def answer(
-        self, message: Mapping[str, Any], headers: Headers, principal: str | None, *, receive: Receive, send: Send
+        self, message: Mapping[str, Any], headers: Headers, principal: Identity | None, *, receive: Receive, send: Send
     ) -> None:
         """Answer a request.
 

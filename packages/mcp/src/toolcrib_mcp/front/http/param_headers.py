@@ -12,7 +12,7 @@ from toolcrib_mcp.front.envelope import modern_caller
 from toolcrib_mcp.front.feed import LIST_CHANGED, Notice
 from toolcrib_mcp.front.http.headers import Headers
 from toolcrib_mcp.front.http.repeating import PARAM, Path, annotated, check_repeated
-from toolcrib_mcp.front.service import Caller, Request, Service
+from toolcrib_mcp.front.service import Caller, Identity, Request, Service
 from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.rpc.messages import METHOD_NOT_FOUND
 from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
@@ -44,10 +44,10 @@ class ParamHeaders:
     def __init__(self, service: Service, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._service = service
         self._clock = clock
-        self._listings: dict[str | None, _Listing] = {}
+        self._listings: dict[Identity | None, _Listing] = {}
         self._stop_listening = service.feed.subscribe(self._hear)
 
-    async def check(self, params: Mapping[str, Any], headers: Headers, principal: str | None) -> None:
+    async def check(self, params: Mapping[str, Any], headers: Headers, principal: Identity | None) -> None:
         """Refuse a call whose headers do not repeat its arguments.
 
         Raises:
@@ -73,12 +73,12 @@ class ParamHeaders:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _places(self, params: Mapping[str, Any], principal: str | None) -> _Places:
+    async def _places(self, params: Mapping[str, Any], principal: Identity | None) -> _Places:
         listing = self._listings.get(principal)
         if listing is None or (listing.task.done() and listing.until <= self._clock.monotonic()):
             caller = modern_caller(params, conversation=None, principal=principal)
             listing = self._listings[principal] = _Listing(
-                task=asyncio.create_task(self._list(caller, params["_meta"])),
+                task=asyncio.create_task(self._list(caller, principal, params["_meta"])),
                 until=self._clock.monotonic() + _KEPT_SECONDS,
             )
         if not listing.task.done():
@@ -86,17 +86,17 @@ class ParamHeaders:
         usable = listing.task.done() and not listing.task.cancelled()
         return listing.task.result() if usable else {}
 
-    async def _list(self, caller: Caller, meta: Mapping[str, Any]) -> _Places:
+    async def _list(self, caller: Caller, principal: Identity | None, meta: Mapping[str, Any]) -> _Places:
         try:
             return await self._read(caller, {key: value for key, value in meta.items() if key != "progressToken"})
         except RpcError:
             pass
         except Exception:
             _logger.exception("the tools could not be listed, so headers are not compared with arguments")
-        listing = self._listings.get(caller.principal)
+        listing = self._listings.get(principal)
         if listing is not None and listing.task is asyncio.current_task():
             until = self._clock.monotonic() + _FAILED_SECONDS
-            self._listings[caller.principal] = _Listing(task=listing.task, until=until)
+            self._listings[principal] = _Listing(task=listing.task, until=until)
         return {}
 
     async def _read(self, caller: Caller, meta: Mapping[str, Any]) -> _Places:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from ipaddress import ip_address
 
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.errors import ConfigError
-from toolcrib_mcp.front.http.app import PATH, HttpFront
+from toolcrib_mcp.front.http.app import PATH, AsgiApp, HttpFront
 from toolcrib_mcp.front.http.guard import check_binding
 from toolcrib_mcp.front.http.settings import HttpFrontSettings
 from toolcrib_mcp.front.service import Service
@@ -18,9 +18,11 @@ from toolcrib_mcp.front.service import Service
 _MAX_PORT = 65_535
 
 
-def http_app(service: Service, *, settings: HttpFrontSettings | None = None) -> HttpFront:
+def http_app(
+    service: Service, *, settings: HttpFrontSettings | None = None, mounts: Mapping[str, AsgiApp] | None = None
+) -> HttpFront:
     """The service as an ASGI application; every host by which it is reached has to be among the `allowed_hosts`."""
-    return HttpFront(service, settings=settings or HttpFrontSettings())
+    return HttpFront(service, settings=settings or HttpFrontSettings(), mounts=mounts)
 
 
 async def serve_http(
@@ -29,6 +31,7 @@ async def serve_http(
     host: str = "127.0.0.1",
     port: int = 0,
     settings: HttpFrontSettings | None = None,
+    mounts: Mapping[str, AsgiApp] | None = None,
     on_ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serve until cancelled; port 0 is any that is free, and `on_ready` is given the URL.
@@ -43,10 +46,10 @@ async def serve_http(
     from toolcrib_mcp.front.http.uvicorn_server import QuietServer
 
     settings = settings or HttpFrontSettings()
-    check_binding(host, settings.tokens)
+    check_binding(host, settings)
     listening = await _listen(host, port)
     bound = listening.getsockname()[:2]
-    front = http_app(service, settings=_with_hosts(settings, host.strip("[]"), bound[0]))
+    front = http_app(service, settings=_with_hosts(settings, host.strip("[]"), bound[0]), mounts=mounts)
     server = QuietServer(front, settings=settings)
     running = asyncio.create_task(server.serve([listening]))
     try:

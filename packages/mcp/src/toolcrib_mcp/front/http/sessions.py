@@ -14,7 +14,7 @@ from toolcrib_mcp.front.http.asks import Asks
 from toolcrib_mcp.front.http.exchange import Exchange, Stop
 from toolcrib_mcp.front.http.replies import Refusal, no_room
 from toolcrib_mcp.front.http.settings import HttpFrontSettings
-from toolcrib_mcp.front.service import Service
+from toolcrib_mcp.front.service import Identity, Service
 from toolcrib_mcp.rpc.backlog import Backlog
 from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock, Timer
 
@@ -31,7 +31,7 @@ _LOG_SHARE = 0.5
 class Session:
     """What is kept of one client: what was agreed on, its requests under way, and what it has still to be told."""
 
-    def __init__(self, service: Service, *, principal: str | None) -> None:
+    def __init__(self, service: Service, *, principal: Identity | None) -> None:
         self.id = secrets.token_urlsafe(24)
         self.principal = principal
         # Not the id: who knows that can speak for the client, and services write their keys to logs.
@@ -85,7 +85,7 @@ class Sessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def open(self, principal: str | None) -> Session:
+    def open(self, principal: Identity | None) -> Session:
         """A new session.
 
         Raises:
@@ -99,7 +99,7 @@ class Sessions:
         self._watch(session)
         return session
 
-    def find(self, session_id: str | None, principal: str | None) -> Session:
+    def find(self, session_id: str | None, principal: Identity | None) -> Session:
         """The session of this name, if it belongs to whoever asks.
 
         Raises:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
+from toolcrib_mcp.front.service import Identity
 from toolcrib_runtime.guards.secrets import Secret
 from toolcrib_runtime.policy.bounds import check_number, check_whole
+
+Authenticate: TypeAlias = Callable[[str], Awaitable[Identity | None]]
+"""Who a bearer token belongs to, if it is known and still good."""
 
 _SENDABLE = re.compile(r"[!-~]+")
 _HOST = re.compile(r"\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+")
@@ -36,6 +40,8 @@ class HttpFrontSettings:
 
     tokens: Mapping[str, Secret] = field(default_factory=dict)
     """Who may come in, each with the bearer token that says so; without any, everybody may."""
+    authenticate: Authenticate | None = None
+    """Asked at every request who a bearer token belongs to that is none of the `tokens`; nobody else may come in."""
     allowed_hosts: tuple[str, ...] = ()
     """Names and addresses, without a port, that a request may be for, beside those of this machine itself."""
     allow_addresses: bool = False
@@ -64,6 +70,11 @@ class HttpFrontSettings:
     """Seconds that a connection without a request is kept open."""
     drain_timeout: float = 5.0
     """Seconds that requests under way have to finish when the front is closed."""
+
+    @property
+    def asks_who(self) -> bool:
+        """Whether every client has to say who it is."""
+        return bool(self.tokens) or self.authenticate is not None
 
     def __post_init__(self) -> None:
         for name in _SECONDS:
