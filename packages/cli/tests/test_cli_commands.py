@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import logging
@@ -14,10 +15,12 @@ import pytest
 
 from tests.chaos import hostile_server
 from toolcrib_cli import app as command_line
+from toolcrib_cli.asking import Choice
 from toolcrib_cli.probing import probe
 from toolcrib_cli.serve_command import run_serve
 from toolcrib_cli.state_directory import state_of
 from toolcrib_cli.status_command import run_status
+from toolcrib_cli.wiring import Asked
 from toolcrib_mcp import ConfigError, load_config
 from toolcrib_mcp.serving import LiveStatus
 from toolcrib_mcp.serving.live import LiveStatusFile
@@ -54,16 +57,8 @@ def served(monkeypatch):
 
 
 def _serve(config, tmp_path, **options):
-    run_serve(
-        **{
-            "config": config,
-            "mode": "proxy",
-            "http": None,
-            "state_dir": tmp_path / "state",
-            "log_level": "info",
-            **options,
-        }
-    )
+    choice = Choice(config=config, state_dir=options.pop("state_dir", tmp_path / "state"))
+    run_serve(**{"choice": choice, "mode": "proxy", "http": None, "log_level": "info", **options})
 
 
 def test_serve_hands_on_what_was_asked_for(config, tmp_path, served):
@@ -124,12 +119,26 @@ def test_without_a_usable_state_directory_nothing_is_kept(config, tmp_path, serv
     _serve(config, tmp_path, state_dir=None)
 
     assert served["state_dir"] is None
-    assert "Known tools and live health are not kept" in capsys.readouterr().err
+    assert "Known tools, live health and large results are not kept" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("number", "kind"), [(errno.EBADF, ConfigError), (errno.EIO, OSError)])
+def test_closed_streams_are_told_and_other_failures_are_not_mistaken_for_them(
+    config, tmp_path, monkeypatch, number, kind
+):
+    async def serve(config, **options):
+        raise OSError(number, "No.")
+
+    monkeypatch.setattr("toolcrib_mcp.serving.serve", serve)
+    monkeypatch.setattr(logging, "basicConfig", lambda **options: None)
+
+    with pytest.raises(kind):
+        _serve(config, tmp_path)
 
 
 @pytest.mark.req("GW-6.4")
 def test_status_tries_servers_that_nobody_serves(config, tmp_path, capsys):
-    code = run_status(config=config, as_json=False, timeout=20, state_dir=tmp_path / "state")
+    code = run_status(choice=Choice(config=config, state_dir=tmp_path / "state"), as_json=False, timeout=20)
 
     said = capsys.readouterr()
     assert (code, said.err) == (0, "")
@@ -152,7 +161,7 @@ def test_status_takes_the_word_of_a_process_that_serves(config, tmp_path, capsys
         )
     )
 
-    code = run_status(config=config, as_json=True, timeout=20, state_dir=tmp_path / "state")
+    code = run_status(choice=Choice(config=config, state_dir=tmp_path / "state"), as_json=True, timeout=20)
 
     told = json.loads(capsys.readouterr().out)
     assert code == 1
@@ -165,7 +174,7 @@ def test_a_trial_shows_on_a_terminal_that_something_is_under_way(config, monkeyp
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
 
-    status, failures = probe(load_config(config), timeout=20)
+    status, failures = probe(Asked(config=load_config(config)), timeout=20)
 
     assert "Starting 1 server" in terminal.getvalue()
     assert (status["ok"], failures) == (True, {})
@@ -178,7 +187,7 @@ def test_a_trial_that_is_interrupted_ends_as_one(config, monkeypatch):
     monkeypatch.setattr("toolcrib_mcp.serving.unless", stopped)
 
     with pytest.raises(KeyboardInterrupt):
-        probe(load_config(config), timeout=20)
+        probe(Asked(config=load_config(config)), timeout=20)
 
 
 def _main(monkeypatch, *arguments):

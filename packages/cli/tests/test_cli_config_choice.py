@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from toolcrib_cli.config_choice import choose_config
+from toolcrib_cli.config_choice import choose_config, current_directory
 from toolcrib_cli.state_directory import state_of, state_root
 from toolcrib_mcp import ConfigError
 
@@ -44,23 +44,20 @@ def test_the_first_known_file_of_the_directory_is_taken(tmp_path, there):
 
 
 @pytest.mark.req("GW-6.1")
-def test_without_any_file_the_error_names_what_was_looked_for(tmp_path):
-    with pytest.raises(ConfigError) as caught:
-        choose_config(None, environ={}, directory=tmp_path)
-
-    assert "`mcp.json`, `.mcp.json`, `.vscode/mcp.json`" in caught.value.message
-    assert (
-        caught.value.hint == "Name one with `--config FILE` or in $TOOLCRIB_CONFIG, or make one with `toolcrib init`."
-    )
+def test_without_any_file_there_is_no_configuration(tmp_path):
+    assert choose_config(None, environ={}, directory=tmp_path) is None
 
 
-def test_a_file_of_settings_alone_is_told_to_hold_no_servers(tmp_path):
+@pytest.mark.req("GW-6.1")
+def test_a_file_of_settings_alone_is_an_error_that_names_what_was_looked_for(tmp_path):
     _touch(tmp_path / "toolcrib.toml")
 
     with pytest.raises(ConfigError) as caught:
         choose_config(None, environ={}, directory=tmp_path)
 
-    assert "`toolcrib.toml` is here, but holds settings only" in (caught.value.hint or "")
+    assert "`toolcrib.toml` is here, but holds settings only" in caught.value.message
+    assert "`mcp.json`, `.mcp.json`, `.vscode/mcp.json`" in caught.value.message
+    assert "toolcrib init" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize(
@@ -112,3 +109,12 @@ def test_two_files_of_one_name_have_states_of_their_own(tmp_path):
 @pytest.mark.parametrize(("name", "begin"), [("mcp.json", "mcp-"), ("…", "config-"), ("a b/../.mcp.json", "mcp-")])
 def test_the_name_of_a_state_begins_with_that_of_its_file(tmp_path, name, begin):
     assert state_of(tmp_path / name, tmp_path).name.startswith(begin)
+
+
+def test_a_directory_that_is_gone_is_told(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+
+    with pytest.raises(ConfigError, match="no longer there"):
+        current_directory()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import sys
 
 import pytest
 
-from toolcrib_cli.edge import Edge, told
+from toolcrib_cli.edge import Edge
+from toolcrib_cli.screen import tell
 from toolcrib_core import ToolError
 from toolcrib_mcp import ConfigError
 
@@ -75,4 +77,49 @@ def test_a_line_that_nobody_reads_is_lost(monkeypatch):
 
     monkeypatch.setattr(sys, "stderr", Closed())
 
-    told("anybody?")
+    tell("anybody?")
+
+
+def test_every_violation_is_told_on_a_line_of_its_own(capsys):
+    details = {"violations": [{"message": "One."}, {"message": "Two."}]}
+
+    _leave(ToolError("It has 2 faults: see `violations`.", details=details))
+
+    assert capsys.readouterr().err == "error: It has 2 faults:\n- One.\n- Two.\n"
+
+
+def test_output_that_nobody_reads_any_more_ends_with_one_and_no_complaint(monkeypatch, capfd):
+    reading, writing = os.pipe()
+    os.close(reading)
+    out = os.fdopen(writing, "w")
+    monkeypatch.setattr(sys, "stdout", out)
+
+    with pytest.raises(SystemExit) as caught, Edge():
+        out.write("anybody?")
+    out.close()
+
+    assert (caught.value.code, capfd.readouterr().err) == (1, "")
+
+
+def test_a_long_line_is_wrapped_on_a_terminal(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "20")
+
+    tell("error: one two three four\nshort")
+
+    assert terminal.getvalue() == "error: one two three\n  four\nshort\n"
+
+
+def test_streams_that_were_closed_before_are_done_without(monkeypatch):
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+
+    assert _leave(ToolError("Nobody reads this.")) == 1
+    with Edge():
+        assert sys.stdin.read() == ""
+        sys.stdout.write("nor this")

@@ -10,7 +10,7 @@ import sys
 from contextlib import suppress
 
 import pytest
-from mcp import Client, MCPError
+from mcp import Client, MCPError, StdioServerParameters
 
 pytestmark = pytest.mark.slow
 
@@ -274,13 +274,18 @@ async def test_a_missing_file_is_told_in_two_lines(workshop):
 
 
 @pytest.mark.req("GW-6.1")
-async def test_without_any_configuration_it_is_said_what_was_looked_for(workshop):
+async def test_without_any_configuration_the_demo_is_served_and_that_is_said(workshop):
     environ = {name: value for name, value in os.environ.items() if name != "TOOLCRIB_CONFIG"}
 
-    outcome = await workshop.run_raw(sys.executable, "-m", "toolcrib_cli", "serve", cwd=workshop.directory, env=environ)
+    outcome = await workshop.run_raw(
+        *(sys.executable, "-m", "toolcrib_cli", "serve", "--state-dir", str(workshop.state)),
+        cwd=workshop.directory,
+        env=environ,
+    )
 
-    assert (outcome.code, outcome.out) == (2, "")
-    assert "none of `mcp.json`, `.mcp.json`, `.vscode/mcp.json` is there" in outcome.err
+    assert (outcome.code, outcome.out) == (0, "")
+    assert outcome.err.startswith("demo: there is no configuration here")
+    assert "toolcrib init" in outcome.err
 
 
 @pytest.mark.req("GW-6.1")
@@ -359,7 +364,7 @@ async def test_a_state_directory_of_the_environment_that_cannot_be_used_is_done_
     )
 
     assert outcome.code == 0
-    assert "Known tools and live health are not kept" in outcome.err
+    assert "Known tools, live health and large results are not kept" in outcome.err
 
 
 async def test_a_client_that_reads_standard_error_finds_no_banner_there(workshop):
@@ -369,3 +374,20 @@ async def test_a_client_that_reads_standard_error_finds_no_banner_there(workshop
         await served.ended()
 
     assert served.err == ""
+
+
+@pytest.mark.req("GW-6.1")
+@pytest.mark.slow
+async def test_the_demo_is_browsed_executed_and_viewed_by_an_unmodified_client(workshop):
+    arguments = ["-m", "toolcrib_cli", "serve", "--demo", "--state-dir", str(workshop.state)]
+    served = StdioServerParameters(command=sys.executable, args=arguments, cwd=workshop.directory)
+
+    async with Client(served, read_timeout_seconds=30) as client:
+        page = await client.call_tool("tool_browse", {"query": "query the example database of a workshop"})
+        tool_id = page.structured_content["cards"][0]["id"]
+        large = await client.call_tool("tool_execute", {"tool_id": tool_id, "args": {"sql": "SELECT * FROM loans"}})
+        handle = large.structured_content["artifacts"][0]["handle"]
+        rows = {"type": "rows", "columns": ["id"], "count": 2}
+        view = await client.call_tool("tool_view", {"handle": handle, "selector": rows})
+
+    assert "of 400" in view.content[0].text

@@ -7,29 +7,35 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from toolcrib_cli import catalogue_commands
 from toolcrib_cli.edge import Edge
+from toolcrib_cli.groups import MARKUP, CommandsAndGroups
+from toolcrib_cli.options import JsonOption, TimeoutOption, about_a_catalogue
 from toolcrib_cli.version import version
 
-_CONFIG_HELP = (
-    "The file with your MCP servers. Without it: $TOOLCRIB_CONFIG, ./mcp.json, ./.mcp.json, ./.vscode/mcp.json."
-)
-_STATE_HELP = (
-    "Where known tools, live health and large results are kept. Without it: $TOOLCRIB_STATE_DIR, else the user's state "
-    "directory."
+if TYPE_CHECKING:
+    from toolcrib_cli.asking import Choice
+
+EXIT_CODES: Final = (
+    "Exit codes: 0 all is fine; 1 something failed; 2 the command line or the configuration cannot be used; "
+    "130 interrupted."
 )
 
 app = typer.Typer(
     name="toolcrib",
-    help="One small catalogue in front of all your MCP servers.",
+    cls=CommandsAndGroups,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=MARKUP,
     context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=EXIT_CODES,
 )
 _edge = Edge()
+_WHO: Final = "Who is served"
 
 
 class Mode(StrEnum):
@@ -40,6 +46,13 @@ class Mode(StrEnum):
     TRANSPARENT = "transparent"
 
 
+class Auth(StrEnum):
+    """How clients over HTTP say who they are."""
+
+    NONE = "none"
+    TOKENS = "tokens"
+
+
 class LogLevel(StrEnum):
     """The least severity that is written to standard error."""
 
@@ -47,10 +60,6 @@ class LogLevel(StrEnum):
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
-
-
-ConfigOption = Annotated[Path | None, typer.Option("--config", "-c", metavar="FILE", help=_CONFIG_HELP)]
-StateOption = Annotated[Path | None, typer.Option("--state-dir", metavar="DIR", help=_STATE_HELP)]
 
 
 def main() -> None:
@@ -73,14 +82,18 @@ def toolcrib(
         bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    """One small catalogue in front of all your MCP servers."""
+    """One small catalogue in front of all your MCP servers.
+
+    Try it: toolcrib demo, then toolcrib search "what you want to do". Your own servers: toolcrib init.
+    """
     _edge.debug = debug
 
 
 @app.command()
+@about_a_catalogue
 def serve(
     *,
-    config: ConfigOption = None,
+    choice: Choice,
     mode: Annotated[
         Mode | None,
         typer.Option(
@@ -91,25 +104,40 @@ def serve(
     http: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Serve over HTTP instead of standard input and output.")
     ] = None,
-    state_dir: StateOption = None,
+    toolsets: Annotated[
+        bool,
+        typer.Option("--toolsets", help="Show everybody the tools of their own toolsets, too.", rich_help_panel=_WHO),
+    ] = False,
+    principal: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Who the client over standard input and output is.", rich_help_panel=_WHO),
+    ] = None,
+    auth: Annotated[
+        Auth, typer.Option(metavar="KIND", help="`tokens`: clients over HTTP need one.", rich_help_panel=_WHO)
+    ] = Auth.NONE,
+    admin_api: Annotated[
+        bool,
+        typer.Option("--admin-api", help="Serve the management API of toolsets, too.", rich_help_panel=_WHO),
+    ] = False,
     log_level: Annotated[
         LogLevel,
         typer.Option(metavar="LEVEL", help="What is logged to standard error: debug, info, warning or error."),
     ] = LogLevel.WARNING,
 ) -> None:
-    """Serve the servers of a configuration as one.
+    """Serve all servers of a configuration as one.
 
     An MCP client starts this itself and speaks to it over standard input and output; with `--http` it listens.
+    Without any configuration it serves the demo.
 
     Example: toolcrib serve --config mcp.json
     """
-    from toolcrib_cli.serve_command import run_serve
+    from toolcrib_cli.serve_command import Clients, run_serve
 
     run_serve(
-        config=config,
+        choice=choice,
         mode=None if mode is None else mode.value,
         http=http,
-        state_dir=state_dir,
+        clients=Clients(toolsets=toolsets, principal=principal, tokens=auth is Auth.TOKENS, admin_api=admin_api),
         log_level=log_level.value,
     )
 
@@ -120,40 +148,73 @@ def init(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write.")] = Path(
         "mcp.json"
     ),
+    sources: Annotated[
+        list[Path],
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="A client's file to take servers from, instead of looking for them; may be repeated.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be written.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Make one configuration of the servers that your MCP clients have.
 
-    Looks into the files of known clients, in this directory and for this user. Secrets are not written: a variable
-    stands in the place of each.
+    Looks into the files of known clients, in this directory and for this user: Claude Desktop, Claude Code, VS Code,
+    Cursor and others. Nothing of theirs is changed. Secrets are not written: a variable stands in the place of each.
 
-    Example: toolcrib init --output mcp.json
+    Example: toolcrib init --dry-run
     """
     from toolcrib_cli.init_command import run_init
 
-    run_init(output=output, force=force, as_json=as_json)
+    run_init(output=output, sources=sources, dry_run=dry_run, yes=yes, force=force, as_json=as_json)
 
 
 @app.command()
-def status(
-    *,
-    config: ConfigOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    timeout: Annotated[
-        float, typer.Option(min=0.1, max=600, metavar="SECONDS", help="How long each server may take to start.")
-    ] = 30,
-    state_dir: StateOption = None,
-) -> None:
-    """Show how each server of a configuration is.
+@about_a_catalogue
+def status(*, choice: Choice, timeout: TimeoutOption = 30, as_json: JsonOption = False) -> None:
+    """Show how each server is.
 
     Where `toolcrib serve` is running for the configuration, its live health is shown; else every server is started,
-    asked for its tools and closed again. The exit code is 0 if all are fine, 1 if one failed, 2 if the configuration
-    cannot be used.
+    asked for its tools and closed again. The exit code is 1 if one failed.
 
     Example: toolcrib status --config mcp.json --json
     """
     from toolcrib_cli.status_command import run_status
 
-    code = run_status(config=config, as_json=as_json, timeout=timeout, state_dir=state_dir)
-    raise typer.Exit(code)
+    raise typer.Exit(run_status(choice=choice, as_json=as_json, timeout=timeout))
+
+
+@app.command()
+@about_a_catalogue
+def doctor(*, choice: Choice, timeout: TimeoutOption = 30, as_json: JsonOption = False) -> None:
+    """Check everything that toolcrib needs.
+
+    Looks at this Python, the installed parts, the sandbox that the machine gives, the token vocabulary, the state
+    directory and its database, the configuration, every server, and the tools' texts, and says what to do about what
+    is broken. The exit code is 1 if something is.
+
+    Example: toolcrib doctor
+    """
+    from toolcrib_cli.doctor_command import run_doctor
+
+    raise typer.Exit(run_doctor(choice=choice, timeout=timeout, as_json=as_json))
+
+
+catalogue_commands.add_to(app)
+
+
+@app.command()
+def demo() -> None:
+    """Show in one screen what toolcrib does.
+
+    Example: toolcrib demo
+    """
+    from toolcrib_cli.demo_command import run_demo
+
+    run_demo()

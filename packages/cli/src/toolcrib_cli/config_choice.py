@@ -16,11 +16,11 @@ LOOKED_FOR: Final = ("mcp.json", ".mcp.json", ".vscode/mcp.json")
 _SETTINGS_FILE: Final = "toolcrib.toml"
 
 
-def choose_config(given: Path | None, *, environ: Mapping[str, str], directory: Path) -> Path:
-    """The configuration that was named, else that of the environment, else the first one of the directory.
+def choose_config(given: Path | None, *, environ: Mapping[str, str], directory: Path) -> Path | None:
+    """The configuration that was named, else that of the environment, else the first one of the directory, else none.
 
     Raises:
-        ConfigError: None was named and none is there; the message says what was looked for.
+        ConfigError: There is none, but a file with settings for one.
     """
     if given is not None:
         return given
@@ -29,13 +29,24 @@ def choose_config(given: Path | None, *, environ: Mapping[str, str], directory: 
     for name in LOOKED_FOR:
         if (directory / name).is_file():
             return directory / name
-    hint = f"Name one with `--config FILE` or in ${VARIABLE}, or make one with `toolcrib init`."
     if (directory / _SETTINGS_FILE).is_file():
-        hint += (
-            f" {quoted(_SETTINGS_FILE)} is here, but holds settings only: put the servers into a `mcp.json` beside it."
+        raise ConfigError(
+            f"{quoted(_SETTINGS_FILE)} is here, but holds settings only: none of {listed(LOOKED_FOR)} is there.",
+            hint="Put the servers into a `mcp.json` beside it, or make one with `toolcrib init`.",
+            details={"lookedFor": list(LOOKED_FOR)},
         )
-    raise ConfigError(
-        f"There is no configuration in {quoted(str(directory))}: none of {listed(LOOKED_FOR)} is there.",
-        hint=hint,
-        details={"lookedFor": list(LOOKED_FOR)},
-    )
+    return None
+
+
+def current_directory() -> Path:
+    """Where the command was started.
+
+    Raises:
+        ConfigError: The directory is no longer there.
+    """
+    try:
+        return Path.cwd()
+    except OSError:
+        raise ConfigError(
+            "The current directory is no longer there.", hint="Change into one that is, and try again."
+        ) from None

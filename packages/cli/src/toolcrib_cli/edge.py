@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import os
 import secrets
 import sys
 import traceback
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
+
+from toolcrib_cli.screen import tell
 
 if TYPE_CHECKING:
     from toolcrib_core import ToolError
@@ -18,6 +22,7 @@ UNUSABLE: Final = 2
 """The exit code for a command line or a configuration that cannot be used; typer has the same for the former."""
 
 _INTERRUPTED: Final = 130
+_SEE: Final = ": see `violations`."
 
 
 class Edge:
@@ -28,18 +33,30 @@ class Edge:
         """Whether an unforeseen error shows its traceback."""
 
     def __enter__(self) -> None:
-        return None
+        # Who closes a stream before starting us gets none of it, and no complaint: Python has nothing in its place.
+        sys.stdin, sys.stdout, sys.stderr = (each or io.StringIO() for each in (sys.stdin, sys.stdout, sys.stderr))
+        # A terminal that cannot show a character gets its escape, not an error.
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         match error:
             case None | SystemExit():
-                return
+                self._flush()
             case KeyboardInterrupt():
                 raise SystemExit(_INTERRUPTED) from None
             case Exception():
                 raise SystemExit(self._tell(error)) from None
+
+    def _flush(self) -> None:
+        """Write what is left, where Python itself would complain that nobody reads it any more."""
+        try:
+            sys.stdout.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(FAILED) from None
 
     def _tell(self, error: Exception) -> int:
         """Write the error, and give the exit code for it."""
@@ -56,24 +73,21 @@ class Edge:
     def _tell_unforeseen(self, error: Exception) -> None:
         # Only the kind of the error: its text may hold a value that is nobody's business.
         correlation = secrets.token_hex(4)
-        told(f"error: Something went wrong that was not foreseen: {type(error).__name__} (id {correlation}).")
+        tell(f"error: Something went wrong that was not foreseen: {type(error).__name__} (id {correlation}).")
         if self.debug:
-            told("".join(traceback.format_exception(error)).rstrip())
+            tell("".join(traceback.format_exception(error)).rstrip())
         else:
-            told("hint: Run it again as `toolcrib --debug …` to see where, and report that with the id.")
+            tell("hint: Run it again as `toolcrib --debug …` to see where, and report that with the id.")
 
 
 def tell_error(error: ToolError) -> None:
     """Write an error and what to do next."""
-    told(f"error: {error.message}")
+    violations = error.details.get("violations")
+    if isinstance(violations, list) and len(violations) > 1:
+        tell(f"error: {error.message.removesuffix(_SEE)}:")
+        for each in violations:
+            tell(f"- {each.get('message', '') if isinstance(each, dict) else each}")
+    else:
+        tell(f"error: {error.message}")
     if error.hint:
-        told(f"hint: {error.hint}")
-
-
-def told(line: str) -> None:
-    """Write a line to standard error; one that nobody reads any more is lost."""
-    try:
-        sys.stderr.write(f"{line}\n")
-        sys.stderr.flush()
-    except OSError:
-        return
+        tell(f"hint: {error.hint}")

@@ -1,35 +1,51 @@
-"""`toolcrib serve`: a configuration's servers as one server, over standard input and output or over HTTP."""
+"""`toolcrib serve`: all servers of a catalogue as one server, over standard input and output or over HTTP."""
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
-import os
 import re
 import sys
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import typer
 
-from toolcrib_cli.config_choice import choose_config
-from toolcrib_cli.edge import told
+from toolcrib_cli.asking import Choice, asked_for, tell_warnings, usable_state
+from toolcrib_cli.screen import tell
 from toolcrib_cli.semantic_search import open_vectors
-from toolcrib_cli.state_directory import state_of, state_root
+from toolcrib_cli.wiring import Asked, Wired, wired
 from toolcrib_core.wording import count, quoted
-from toolcrib_mcp import ConfigError, GatewayConfig, load_config
+from toolcrib_mcp.errors import ConfigError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from toolcrib_mcp.config import HttpFront
-    from toolcrib_mcp.serving import Mode
+    from toolcrib_mcp.serving import Admission, Mode
 
 _ADDRESS: Final = re.compile(r"(?:(?P<host>\[[^\]]+\]|[^:]*):)?(?P<port>\d{1,5})")
 _LOG_FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Clients:
+    """Who is served, and what they have of their own."""
+
+    toolsets: bool = False
+    principal: str | None = None
+    tokens: bool = False
+    admin_api: bool = False
+
+
+ANYBODY: Final = Clients()
+
+
 def run_serve(
-    *, config: Path | None, mode: Mode | None, http: str | None, state_dir: Path | None, log_level: str
+    *, choice: Choice, mode: Mode | None, http: str | None, log_level: str, clients: Clients = ANYBODY
 ) -> None:
     """Serve until the client leaves or the process is asked to stop.
 
@@ -37,26 +53,68 @@ def run_serve(
         ToolError: The configuration or the address cannot be used, or large results cannot be kept.
     """
     logging.basicConfig(level=log_level.upper(), format=_LOG_FORMAT, stream=sys.stderr)
-    path = choose_config(config, environ=os.environ, directory=Path.cwd())
     front = None if http is None else read_address(http)
-    loaded = load_config(path)
-    tell_warnings(loaded)
-    chosen = mode or loaded.settings.mode
-    state = _usable_state(path, state_dir)
+    asked = asked_for(choice)
+    tell_warnings(asked)
+    state = usable_state(asked, named=choice.state_dir is not None)
+    front = front or asked.config.settings.http
+    chosen = mode or asked.config.settings.mode
+    _check(clients, mode=chosen, over_http=front is not None)
+    try:
+        asyncio.run(_serve(asked, mode=chosen, front=front, state=state, clients=clients, root=choice.state_dir))
+    except OSError as failure:
+        if failure.errno != errno.EBADF:
+            raise
+        raise ConfigError(
+            "Standard input or output is closed, and a client speaks through them.",
+            hint="Let an MCP client start it, or serve over HTTP with `--http 8765`.",
+        ) from None
 
+
+def _check(clients: Clients, *, mode: Mode, over_http: bool) -> None:
+    if clients.toolsets and mode != "gateway":
+        raise ConfigError("Toolsets are shown in gateway mode only.", hint="Leave `--mode` out, or `--toolsets`.")
+    if clients.toolsets and not over_http and clients.principal is None:
+        raise ConfigError("It is not said whose toolsets are shown.", hint="Name them: `--principal NAME`.")
+    if clients.toolsets and over_http and not clients.tokens:
+        raise ConfigError("Nobody would know whose toolsets to show.", hint="Add `--auth tokens`.")
+    if (clients.tokens or clients.admin_api) and not over_http:
+        raise ConfigError("Tokens and the management API are for HTTP.", hint="Add `--http HOST:PORT`.")
+    if clients.principal is not None and over_http:
+        raise ConfigError(
+            "Over HTTP a token says who a client is.", hint="Leave `--principal` out, and add `--auth tokens`."
+        )
+
+
+async def _serve(
+    asked: Asked, *, mode: Mode, front: HttpFront | None, state: Path | None, clients: Clients, root: Path | None
+) -> None:
     from toolcrib_mcp.serving import serve
 
-    front = front or loaded.settings.http
-    asyncio.run(
-        serve(
-            loaded,
-            mode=chosen,
+    async with wired(asked) as parts, _admission(clients, root) as admission:
+        await serve(
+            parts.config,
+            mode=mode,
             http=front,
             state_dir=state,
-            on_ready=_announce(loaded, chosen),
+            on_ready=_announce(parts, mode),
             open_vectors=open_vectors,
+            upstreams=parts.upstreams,
+            admission=admission,
         )
-    )
+
+
+@asynccontextmanager
+async def _admission(clients: Clients, root: Path | None) -> AsyncIterator[Admission]:
+    from toolcrib_mcp.serving import Admission
+
+    if not (clients.toolsets or clients.tokens or clients.admin_api):
+        yield Admission(principal=clients.principal)
+        return
+    from toolcrib_cli.toolset.serving import admitted
+
+    async with admitted(clients, root=root) as admission:
+        yield admission
 
 
 def read_address(text: str) -> HttpFront:
@@ -76,36 +134,13 @@ def read_address(text: str) -> HttpFront:
         raise typer.BadParameter(problem, param_hint="--http") from None
 
 
-def tell_warnings(config: GatewayConfig) -> None:
-    """Write what the author of a configuration may not expect."""
-    for warning in config.warnings:
-        told(f"warning: {warning}")
-
-
-def _usable_state(config: Path, given: Path | None) -> Path | None:
-    """The directory for what is kept; without one that can be written, nothing is, unless it was asked for."""
-    directory = state_of(config, state_root(given, environ=os.environ))
-
-    from toolcrib_mcp.serving import private_directory
-
-    try:
-        private_directory(directory)
-    except OSError as failure:
-        reason = f"The state directory {quoted(str(directory))} cannot be used: {failure.strerror}."
-        if given is not None:
-            raise ConfigError(reason, hint="Name another with `--state-dir`.") from None
-        told(f"warning: {reason} Known tools and live health are not kept.")
-        return None
-    return directory
-
-
-def _announce(config: GatewayConfig, mode: str) -> Callable[[str | None], None]:
-    servers = count(len(config.enabled), "server")
+def _announce(parts: Wired, mode: str) -> Callable[[str | None], None]:
+    servers = count(len(parts.config.enabled) + len(parts.upstreams), "server")
 
     def announce(url: str | None) -> None:
         if url is not None:
-            told(f"toolcrib serves {servers} in {mode} mode at {url}")
+            tell(f"toolcrib serves {servers} in {mode} mode at {url}")
         elif sys.stderr.isatty():
-            told(f"toolcrib serves {servers} in {mode} mode over standard input and output; Ctrl-C ends it.")
+            tell(f"toolcrib serves {servers} in {mode} mode over standard input and output; Ctrl-C ends it.")
 
     return announce

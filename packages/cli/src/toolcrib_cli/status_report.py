@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from toolcrib_cli.wiring import Asked
     from toolcrib_mcp import GatewayConfig
     from toolcrib_mcp.serving.live import LiveStatus
 
@@ -56,7 +57,8 @@ class ServerReport:
 class StatusReport:
     """All servers of a configuration."""
 
-    config: Path
+    config: Path | None
+    """The file, where there is one."""
     source: Literal["live", "probe"]
     hub: Mapping[str, Any]
     """The status as JSON, from the process that serves or from the one that tried the servers."""
@@ -65,6 +67,14 @@ class StatusReport:
     start_errors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     switched_off: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    is_demo: bool = False
+
+    @property
+    def subject(self) -> str:
+        """What it is about, in words."""
+        if self.config is not None:
+            return str(self.config)
+        return "The demo" if self.is_demo else "No configuration"
 
     @property
     def ok(self) -> bool:
@@ -78,7 +88,11 @@ class StatusReport:
 
     def to_json(self) -> dict[str, Any]:
         """What `toolcrib status --json` prints."""
-        written: dict[str, Any] = {"config": str(self.config), "source": self.source, "ok": self.ok}
+        written: dict[str, Any] = {
+            "config": None if self.config is None else str(self.config),
+            "source": self.source,
+            "ok": self.ok,
+        }
         if self.processes:
             first, *others = (
                 each.model_dump(mode="json", by_alias=True, exclude={"hub", "version"}) for each in self.processes
@@ -94,29 +108,24 @@ class StatusReport:
         }
 
 
-def live_report(path: Path, config: GatewayConfig, processes: Sequence[LiveStatus]) -> StatusReport:
+def live_report(asked: Asked, processes: Sequence[LiveStatus]) -> StatusReport:
     """The report of the process that was started last."""
-    return StatusReport(
-        config=path.resolve(),
-        source="live",
-        hub=processes[0].hub,
-        processes=tuple(processes),
-        switched_off=_switched_off(config),
-        warnings=tuple(map(str, config.warnings)),
-    )
+    return replace(_report_on(asked, "live", processes[0].hub), processes=tuple(processes))
 
 
-def probed_report(
-    path: Path, config: GatewayConfig, hub: Mapping[str, Any], start_errors: Mapping[str, Mapping[str, Any]]
-) -> StatusReport:
+def probed_report(asked: Asked, hub: Mapping[str, Any], start_errors: Mapping[str, Mapping[str, Any]]) -> StatusReport:
     """The report after the servers were tried."""
+    return replace(_report_on(asked, "probe", hub), start_errors=start_errors)
+
+
+def _report_on(asked: Asked, source: Literal["live", "probe"], hub: Mapping[str, Any]) -> StatusReport:
     return StatusReport(
-        config=path.resolve(),
-        source="probe",
+        config=None if asked.path is None else asked.path.resolve(),
+        is_demo=asked.demo,
+        source=source,
         hub=hub,
-        start_errors=start_errors,
-        switched_off=_switched_off(config),
-        warnings=tuple(map(str, config.warnings)),
+        switched_off=_switched_off(asked.config),
+        warnings=tuple(map(str, asked.config.warnings)),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -11,23 +10,22 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from toolcrib_cli.screen import say, screen
 from toolcrib_core.wording import count, shown
 
 if TYPE_CHECKING:
     from toolcrib_cli.status_report import ServerReport, StatusReport
 
-_MAX_TEXT: Final = 1000
 _MAX_STDERR_LINES: Final = 10
 _MAX_FINDINGS: Final = 20
 _UNKNOWN: Final = "-"
-# A file has no edge to wrap at, and a table takes no more than it needs.
-_WIDTH_OF_A_FILE: Final = 200
+_IN_PROCESS: Final = "in process"
 _STYLES: Final = {"failed": "red", "started": "green", "in use": "green", "starting": "yellow"}
 
 
 def show_report(report: StatusReport, *, console: Console | None = None, now: float | None = None) -> None:
     """Print a report; colours and wrapping only on a terminal."""
-    console = console or _console()
+    console = console or screen()
     view = _View(console, time.time() if now is None else now)
     view.head(report)
     for warning in report.warnings:
@@ -49,22 +47,16 @@ class _View:
 
     def say(self, text: str, *, indent: int = 0, style: str = "") -> None:
         """One sentence or more, from anywhere."""
-        line = _printable(text)
-        if self._console.is_terminal:
-            margin = " " * indent
-            line = textwrap.fill(line, self._console.width, initial_indent=margin, subsequent_indent=margin)
-        else:
-            line = f"{' ' * indent}{line}"
-        self._console.print(Text(line, style=style), soft_wrap=True)
+        say(self._console, text, indent=indent, style=style)
 
     def head(self, report: StatusReport) -> None:
         """Where the report comes from."""
         if not report.processes:
-            self.say(f"{report.config}: nobody serves it, so each server was tried just now.")
+            self.say(f"{report.subject}: nobody serves it, so each server was tried just now.")
             return
         first, *others = report.processes
         since = f"started {_ago(self._now - first.started_at)}"
-        self.say(f"{report.config}: served in {first.mode} mode by process {first.pid} ({first.address}), {since}.")
+        self.say(f"{report.subject}: served in {first.mode} mode by process {first.pid} ({first.address}), {since}.")
         if others:
             pids = ", ".join(str(each.pid) for each in others)
             self.say(f"{count(len(others), 'other process serves', 'other processes serve')} it, too: {pids}.")
@@ -121,13 +113,6 @@ class _View:
         return f" ({failures} failures, the last one {_ago(self._now - at)})"
 
 
-def _console() -> Console:
-    console = Console(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:
-        console.width = _WIDTH_OF_A_FILE
-    return console
-
-
 def _table(report: StatusReport) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for heading in ("Server", "State", "Transport", "Protocol"):
@@ -138,7 +123,7 @@ def _table(report: StatusReport) -> Table:
         table.add_row(
             Text(shown(server.name)),
             Text(_state(server, live=report.source == "live"), style=_STYLES.get(server.state, "")),
-            Text(shown(health.get("address", _UNKNOWN))),
+            Text(shown(health.get("address", _IN_PROCESS))),
             Text(_protocol(health)),
             Text(_UNKNOWN if health.get("tools") is None else f"{server.status['tools']['served']}"),
         )
@@ -165,9 +150,3 @@ def _ago(seconds: float) -> str:
         if seconds >= size:
             return f"{count(int(seconds // size), name)} ago"
     return f"{count(max(0, int(seconds)), 'second')} ago"
-
-
-def _printable(text: str) -> str:
-    """Nothing in it can move the cursor or be taken for an order by a terminal."""
-    kept = text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in kept)

@@ -1,0 +1,90 @@
+"""What a command works on: a configuration with whatever was added to it, or the demo where there is none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from toolcrib_cli.config_choice import choose_config, current_directory
+from toolcrib_cli.screen import tell
+from toolcrib_cli.state_directory import state_of, state_root
+from toolcrib_cli.wiring import Asked
+from toolcrib_core.wording import quoted
+from toolcrib_mcp import ConfigError, GatewayConfig, load_config
+
+DEMO_NOTE: Final = "demo: there is no configuration here. For your own servers: toolcrib init"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """What the options of a command say about the catalogue it is about."""
+
+    config: Path | None = None
+    state_dir: Path | None = None
+    toolpacks: tuple[Path, ...] = ()
+    context_packs: bool = False
+    demo: bool = False
+
+
+def asked_for(
+    choice: Choice,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    directory: Path | None = None,
+    quietly: bool = False,
+) -> Asked:
+    """Read the configuration; that it is the demo, though nobody asked for that, is told on standard error.
+
+    Not when it is done `quietly`.
+
+    Raises:
+        ConfigError: The configuration cannot be used.
+    """
+    here = current_directory() if directory is None else directory
+    path = None if choice.demo else choose_config(choice.config, environ=environ, directory=here)
+    config = GatewayConfig(servers={}) if path is None else load_config(path, environ=environ)
+    added = bool(choice.toolpacks) or choice.context_packs
+    is_demo = choice.demo or (path is None and not added)
+    if is_demo and not choice.demo and not quietly:
+        tell(DEMO_NOTE)
+    root = state_root(choice.state_dir, environ=environ)
+    return Asked(
+        config=config,
+        path=path,
+        state_dir=state_of(path, root) if path is not None else root / ("demo" if is_demo else "no-config"),
+        toolpacks=choice.toolpacks,
+        context_packs=choice.context_packs,
+        demo=is_demo,
+        folder=here,
+    )
+
+
+def tell_warnings(asked: Asked) -> None:
+    """Write what the author of the configuration may not expect."""
+    for warning in asked.config.warnings:
+        tell(f"warning: {warning}")
+
+
+def usable_state(asked: Asked, *, named: bool) -> Path | None:
+    """The directory for what is kept; without one that can be written, nothing is, unless it was `named`.
+
+    Raises:
+        ConfigError: It was named and cannot be used.
+    """
+    from toolcrib_mcp.serving import private_directory
+
+    directory = asked.state_dir
+    if directory is None:
+        return None
+    try:
+        private_directory(directory)
+    except OSError as failure:
+        reason = f"The state directory {quoted(str(directory))} cannot be used: {failure.strerror}."
+        if named:
+            raise ConfigError(reason, hint="Name another with `--state-dir`.") from None
+        tell(f"warning: {reason} Known tools, live health and large results are not kept.")
+        return None
+    return directory

@@ -1,0 +1,226 @@
+"""What `toolcrib doctor` looks at, one function for each: what was found, and what to do about it."""
+
+from __future__ import annotations
+
+import locale
+import os
+import platform
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, distributions, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from toolcrib_core import ToolError, count_tokens
+from toolcrib_core.wording import count, listed, quoted, shown
+
+if TYPE_CHECKING:
+    from toolcrib_cli.status_report import StatusReport
+    from toolcrib_cli.wiring import Asked
+
+Verdict: TypeAlias = Literal["ok", "note", "warning", "broken"]
+
+OLDEST_PYTHON: Final = (3, 11)
+_MAX_FINDINGS: Final = 10
+_MAX_LAST_WORDS: Final = 3
+_VENDORS: Final = ("openai", "anthropic", "google-genai", "claude-agent-sdk")
+_KNOWN_TEXT: Final = "Hello, tool crib!"
+_KNOWN_TOKENS: Final = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    verdict: Verdict
+    said: str
+    hint: str = ""
+    details: Any = field(default=None)
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON, without what there is nothing to say about."""
+        told = {"name": self.name, "verdict": self.verdict, "said": self.said, "hint": self.hint or None}
+        return {key: value for key, value in (told | {"details": self.details}).items() if value is not None}
+
+
+def check_python() -> Check:
+    """This interpreter and this system."""
+    here = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
+    encoding = locale.getpreferredencoding(do_setlocale=False)
+    if sys.version_info < OLDEST_PYTHON:  # pragma: no cover  # pip installs us nowhere older
+        return Check(name="python", verdict="broken", said=here, hint="Use Python 3.11 or later.")
+    if encoding.lower().replace("-", "") != "utf8":
+        hint = "Set `PYTHONUTF8=1`, or a UTF-8 locale."
+        return Check(name="python", verdict="warning", said=f"{here}, text as {encoding}", hint=hint)
+    return Check(name="python", verdict="ok", said=here)
+
+
+def check_parts() -> Check:
+    """Our distributions, which must be of one version, and the vendors' that they can use."""
+    ours = {each.metadata["Name"]: each.version for each in distributions() if _is_ours(each.metadata["Name"])}
+    vendors = {name: found for name in _VENDORS if (found := _installed(name)) is not None}
+    versions = sorted(set(ours.values()))
+    details = {"parts": dict(sorted(ours.items())), "vendors": vendors}
+    if len(versions) > 1:
+        said = f"{count(len(ours), 'part')} of different versions: {', '.join(versions)}"
+        hint = f"Install one version of all: pip install --upgrade toolcrib=={versions[-1]}"
+        return Check(name="parts", verdict="broken", said=said, hint=hint, details=details)
+    said = f"{count(len(ours), 'part')} of version {versions[0]}"
+    with_vendors = f"; SDKs: {', '.join(f'{name} {number}' for name, number in vendors.items())}" if vendors else ""
+    return Check(name="parts", verdict="ok", said=said + with_vendors, details=details)
+
+
+def check_sandbox() -> Check:
+    """What this machine can enforce around a child process."""
+    from toolcrib_runtime.guards.process import sandbox_levels
+
+    levels = sandbox_levels()
+    held = [each.name for each in levels if each.enforced]
+    missing = [each.name for each in levels if not each.enforced]
+    details = [each.to_dict() for each in levels]
+    said = f"{len(held)} of {len(levels)} levels: {', '.join(held)}" if held else "no level of it"
+    if not missing:
+        return Check(name="sandbox", verdict="ok", said=said, details=details)
+    needs = "; ".join(f"{each.name}: {each.by}" for each in levels if not each.enforced)
+    return Check(name="sandbox", verdict="note", said=said, hint=f"Not enforced here: {needs}.", details=details)
+
+
+def check_vocabulary() -> Check:
+    """The token vocabulary that comes with core."""
+    try:
+        tokens = count_tokens(_KNOWN_TEXT)
+    except ToolError as failure:
+        return _broken("vocabulary", failure)
+    if tokens != _KNOWN_TOKENS:
+        hint = "Install toolcrib-core again: pip install --force-reinstall toolcrib-core"
+        return Check(name="vocabulary", verdict="broken", said="cl100k_base counts wrongly", hint=hint)
+    return Check(name="vocabulary", verdict="ok", said="cl100k_base, offline")
+
+
+def check_state(asked: Asked) -> Check:
+    """The directory that everything is kept in."""
+    from toolcrib_mcp.serving import private_directory
+
+    directory = asked.state_dir
+    if directory is None:
+        return Check(name="state", verdict="note", said="nothing is kept")
+    try:
+        private_directory(directory)
+    except OSError as failure:
+        said = f"{quoted(str(directory))} cannot be used: {failure.strerror}"
+        return Check(name="state", verdict="broken", said=said, hint="Name another with `--state-dir`.")
+    if not os.access(directory, os.W_OK | os.X_OK):
+        said = f"{quoted(str(directory))} cannot be written"
+        return Check(name="state", verdict="broken", said=said, hint="Name another with `--state-dir`.")
+    return Check(name="state", verdict="ok", said=str(directory))
+
+
+def check_database(asked: Asked) -> Check:
+    """The database of large results, from end to end where it is not huge."""
+    from toolcrib_mcp.gateway.opening import ARTIFACTS
+
+    file = None if asked.state_dir is None else asked.state_dir / ARTIFACTS
+    if file is None or not _may_be_there(file):
+        return Check(name="database", verdict="ok", said="none yet; it is made when a large result is kept")
+    from toolcrib_store import open_store
+
+    try:
+        open_store(file).close()
+    except ToolError as failure:
+        return _broken("database", failure)
+    return Check(name="database", verdict="ok", said=f"{file.name}, {_size(file)}")
+
+
+def check_toolsets() -> Check | None:
+    """The database of toolsets and its master key, where there are toolsets at all."""
+    from toolcrib_cli.toolset.opening import opened_store, sealing_of, toolset_database
+
+    target = toolset_database(None, environ=os.environ)
+    if isinstance(target, Path) and not _may_be_there(target):
+        return None
+    try:
+        with opened_store(None) as store:
+            sealing_of(store, keyed=True)
+            said = store.name
+    except ToolError as failure:
+        return _broken("toolsets", failure)
+    return Check(name="toolsets", verdict="ok", said=f"{said}, under the master key that was given")
+
+
+def check_config(asked: Asked) -> Check:
+    """The configuration, which was read before."""
+    if asked.path is None:
+        said = "none here, so the demo is used" if asked.demo else "none here"
+        return Check(name="configuration", verdict="note", said=said, hint="For your own servers: toolcrib init")
+    enabled = count(len(asked.config.enabled), "server")
+    said = f"{asked.path}: {enabled}"
+    if asked.config.warnings:
+        warnings = list(map(str, asked.config.warnings))
+        return Check(name="configuration", verdict="warning", said=said, hint=" ".join(warnings), details=warnings)
+    return Check(name="configuration", verdict="ok", said=said)
+
+
+def check_servers(report: StatusReport) -> Iterator[Check]:
+    """Every server: whether it can be used."""
+    for server in report.servers():
+        name = f"server {shown(server.name)}"
+        if server.failed:
+            error = server.error or {}
+            said, hints = str(error.get("message", "It failed.")), [str(error.get("hint") or ""), *_last_words(error)]
+            yield Check(name=name, verdict="broken", said=said, hint="\n".join(hints), details=dict(error))
+            continue
+        tools = server.status.get("tools", {})
+        yield Check(name=name, verdict="ok", said=f"{server.state}, {count(tools.get('served', 0), 'tool')}")
+
+
+def check_tools(report: StatusReport) -> Check:
+    """What the catalogue found in the tools that servers list: each that is left out, unlisted or repaired."""
+    found = [finding for server in report.servers() for finding in server.status.get("findings", ())]
+    if not found:
+        return Check(name="tools", verdict="ok", said="nothing is wrong with any tool's name, text or schema")
+    told = [_finding(each) for each in found[:_MAX_FINDINGS]]
+    more = f" And {len(found) - _MAX_FINDINGS} more: `--json` has all." if len(found) > _MAX_FINDINGS else ""
+    names = listed(dict.fromkeys(str(each.get("kind")) for each in found))
+    said = f"{count(len(found), 'finding')} about tools ({names})"
+    return Check(name="tools", verdict="warning", said=said, hint="\n".join(told) + more, details=found)
+
+
+def _may_be_there(file: Path) -> bool:
+    """Whether a file is there; also where its folder cannot be looked into: opening the file then tells why."""
+    try:
+        return file.exists()
+    except OSError:
+        return True
+
+
+def _last_words(error: Mapping[str, Any]) -> list[str]:
+    """The end of what a server wrote to standard error."""
+    details = error.get("details")
+    written = str(details.get("stderr") or "") if isinstance(details, Mapping) else ""
+    return [f"| {line.rstrip()}" for line in written.strip().splitlines()[-_MAX_LAST_WORDS:]]
+
+
+def _finding(each: dict[str, Any]) -> str:
+    who = f"{shown(each.get('upstream', ''))} {shown(each.get('name') or 'without a name')}"
+    return f"{each.get('kind')} {who}: {each.get('reason', '')} {each.get('hint', '')}".rstrip()
+
+
+def _broken(name: str, failure: ToolError) -> Check:
+    return Check(name=name, verdict="broken", said=failure.message, hint=failure.hint or "")
+
+
+def _is_ours(name: str | None) -> bool:
+    return name is not None and (name == "toolcrib" or name.startswith("toolcrib-"))
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _size(file: Path) -> str:
+    return count(file.stat().st_size, "byte")

@@ -1,0 +1,93 @@
+"""Options that many commands share."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Final, TypeVar
+
+import typer
+
+_R = TypeVar("_R")
+_CATALOGUE: Final = "Which catalogue"
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+TimeoutOption = Annotated[
+    float, typer.Option(min=0.1, max=600, metavar="SECONDS", help="How long each server may take to answer.")
+]
+FreshOption = Annotated[
+    bool, typer.Option("--fresh", help="Ask every server for its tools, also where they are known from before.")
+]
+
+_OPTIONS: Final = {
+    "config": Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            "-c",
+            metavar="FILE",
+            help="The file with your MCP servers. Without it: $TOOLCRIB_CONFIG, ./mcp.json, ./.mcp.json, "
+            "./.vscode/mcp.json, else the demo.",
+            rich_help_panel=_CATALOGUE,
+        ),
+    ],
+    "toolpacks": Annotated[
+        list[Path],
+        typer.Option(
+            "--toolpacks",
+            metavar="DIR",
+            help="Add the tools of the `*.tool.yaml` files in a directory; may be repeated.",
+            default_factory=list,
+            show_default=False,
+            rich_help_panel=_CATALOGUE,
+        ),
+    ],
+    "context_packs": Annotated[
+        bool,
+        typer.Option("--contextpacks", help="Add the tools for context packs.", rich_help_panel=_CATALOGUE),
+    ],
+    "demo": Annotated[
+        bool,
+        typer.Option("--demo", help="Use the catalogue that comes with toolcrib.", rich_help_panel=_CATALOGUE),
+    ],
+    "state_dir": Annotated[
+        Path | None,
+        typer.Option(
+            "--state-dir",
+            metavar="DIR",
+            help="Where known tools, live health and large results are kept. Without it: $TOOLCRIB_STATE_DIR, else "
+            "the user's state directory.",
+            rich_help_panel=_CATALOGUE,
+        ),
+    ],
+}
+_DEFAULTS: Final[dict[str, Any]] = {
+    "config": None,
+    "toolpacks": inspect.Parameter.empty,
+    "context_packs": False,
+    "demo": False,
+    "state_dir": None,
+}
+
+
+def about_a_catalogue(command: Callable[..., _R]) -> Callable[..., _R]:
+    """Give a command the options that say which catalogue it is about; it takes them as one `choice`."""
+
+    @functools.wraps(command)
+    def chosen(**given: Any) -> _R:
+        from toolcrib_cli.asking import Choice
+
+        options = {name: given.pop(name) for name in _OPTIONS}
+        return command(**given, choice=Choice(**options | {"toolpacks": tuple(options["toolpacks"])}))
+
+    own = inspect.signature(command, eval_str=True, locals={"Choice": object})
+    kept = [each for each in own.parameters.values() if each.name != "choice"]
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_DEFAULTS[name], annotation=annotation)
+        for name, annotation in _OPTIONS.items()
+    ]
+    chosen.__signature__ = own.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]  # as `inspect` reads it
+    chosen.__annotations__ = {each.name: each.annotation for each in (*kept, *added)}
+    return chosen

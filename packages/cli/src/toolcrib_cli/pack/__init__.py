@@ -1,0 +1,1 @@
+"""`toolcrib pack`: context packs on the command line."""

@@ -1,0 +1,1 @@
+"""`toolcrib store`: the database behind it all."""

@@ -1,0 +1,3 @@
+"""Access tokens on the command line."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Toolsets on the command line: instances of toolset types, with keys of their own."""
+
+from __future__ import annotations

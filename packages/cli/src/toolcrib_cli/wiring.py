@@ -1,0 +1,110 @@
+"""The composition root: from what is asked for to the servers that this process brings.
+
+Servers that this process brings itself come from sources, which are functions that give connections by name and close
+what these hold at the end. A source is imported when it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from toolcrib_core.json_values import FrozenDict
+from toolcrib_core.wording import quoted
+from toolcrib_mcp.errors import ConfigError
+
+if TYPE_CHECKING:
+    from toolcrib_mcp import GatewayConfig
+    from toolcrib_mcp.upstreams import Connect
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What a command is to work on."""
+
+    config: GatewayConfig
+    """The servers of the configuration; none where there is no configuration."""
+    path: Path | None = None
+    """The file of the configuration."""
+    state_dir: Path | None = None
+    """Where this configuration's state is kept; without it, nothing outlives the process."""
+    toolpacks: tuple[Path, ...] = ()
+    """Directories with `*.tool.yaml` files."""
+    context_packs: bool = False
+    """Whether the tools for context packs are served, too."""
+    demo: bool = False
+    """Whether the catalogue that comes with the package is served."""
+    folder: Path = Path()
+    """The folder whose files the demo may read."""
+
+
+Brought: TypeAlias = "Mapping[str, Connect]"
+"""Servers of a source, by name."""
+
+Source: TypeAlias = Callable[[Asked], AbstractAsyncContextManager[Brought]]
+"""Gives servers, and closes at the end what they hold."""
+
+
+def _sources(asked: Asked) -> Iterator[Source]:
+    if asked.demo:
+        from toolcrib_cli.demo.bringing import bring_demo
+
+        yield bring_demo
+    if asked.toolpacks:
+        from toolcrib_cli.toolpack.serving import bring_toolpacks
+
+        yield bring_toolpacks
+    if asked.context_packs:
+        from toolcrib_cli.pack.serving import bring_context_packs
+
+        yield bring_context_packs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wired:
+    """Everything that a hub is made of."""
+
+    config: GatewayConfig
+    upstreams: Brought
+
+
+@asynccontextmanager
+async def wired(asked: Asked) -> AsyncIterator[Wired]:
+    """The servers of the configuration and all that this process brings itself, which is closed at the end.
+
+    What is brought is trusted to tell the risk of its own tools, unless the configuration has settings for it.
+
+    Raises:
+        ConfigError: Two servers have the same name.
+        ToolError: A source cannot be used.
+    """
+    async with AsyncExitStack() as holding:
+        every: dict[str, Connect] = {}
+        taken = {each.name for each in asked.config.enabled}
+        for source in _sources(asked):
+            brought = await holding.enter_async_context(source(asked))
+            _check_names(taken, brought)
+            taken |= brought.keys()
+            every |= brought
+        yield Wired(config=_trusting(asked.config, every), upstreams=every)
+
+
+def _trusting(config: GatewayConfig, brought: Brought) -> GatewayConfig:
+    from toolcrib_mcp.config import ServerSettings
+
+    trusted = {name: ServerSettings(trusted=True) for name in brought}
+    servers = FrozenDict({**trusted, **config.settings.servers})
+    return replace(config, settings=config.settings.model_copy(update={"servers": servers}))
+
+
+def _check_names(taken: set[str], brought: Brought) -> None:
+    twice = next((name for name in brought if name in taken), None)
+    if twice is not None:
+        raise ConfigError(
+            f"Two servers are called {quoted(twice)}.",
+            hint="Rename the one in your configuration, or leave the other out.",
+            details={"server": twice},
+        )
