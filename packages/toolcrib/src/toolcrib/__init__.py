@@ -1,4 +1,7 @@
-"""toolcrib under one name: the public names of its parts, each loaded when it is first used."""
+"""toolcrib under one name: the public names of core and runtime, and every other part as a module of its own.
+
+A name is loaded when it is first used, so that importing the package costs next to nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from toolcrib import anthropic as anthropic
+    from toolcrib import claude_agent as claude_agent
+    from toolcrib import contextpacks as contextpacks
+    from toolcrib import gemini as gemini
+    from toolcrib import mcp as mcp
+    from toolcrib import openai as openai
+    from toolcrib import toolpacks as toolpacks
+    from toolcrib import toolsets as toolsets
     from toolcrib_core import *
     from toolcrib_runtime import *
 else:
-    _PARTS = ("toolcrib_core", "toolcrib_runtime")
+    _FACES = ("toolcrib_core", "toolcrib_runtime")
+    _PARTS = tuple("anthropic claude_agent contextpacks gemini mcp openai toolpacks toolsets".split())
 
     # Hidden from type checkers, which would otherwise take any misspelt name for an `object`.
     def __getattr__(name: str) -> object:
-        parts = [import_module(part) for part in _PARTS]
+        if name in _PARTS:
+            return import_module(f"{__name__}.{name}")
+        faces = [import_module(face) for face in _FACES]
         if name == "__all__":
-            return sorted(each for part in parts for each in part.__all__)
-        for part in parts:
-            if name in part.__all__:
-                return getattr(part, name)
+            return sorted({each for face in faces for each in face.__all__})  # a call is in both
+        for face in faces:
+            if name in face.__all__:
+                return getattr(face, name)
         raise AttributeError(f"module `toolcrib` has no attribute `{name}`")
 
-
-def __dir__() -> list[str]:
-    return sorted(each for part in ("toolcrib_core", "toolcrib_runtime") for each in import_module(part).__all__)
+    def __dir__() -> list[str]:
+        return sorted([*__getattr__("__all__"), *_PARTS])
