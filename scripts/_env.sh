@@ -48,7 +48,8 @@ prepare() {
   "$UV" sync --all-packages --quiet || die "uv could not prepare .venv; its message is above"
 }
 
-run_tests() { .venv/bin/python -m pytest -q -n 2 --dist=loadgroup --inline-snapshot=disable "$@"; }
+# No test takes a tenth of the time after which it counts as hanging, on a busy machine of two cores either.
+run_tests() { .venv/bin/python -m pytest -q -n 2 --dist=loadgroup --timeout=300 --inline-snapshot=disable "$@"; }
 
 # Runs a module of scripts/checks.
 run_check() { PYTHONPATH="$ROOT/scripts" .venv/bin/python -m "checks.$1" "${@:2}"; }

@@ -10,18 +10,12 @@ from pathlib import Path
 
 from checks.workspace import ROOT, Package, find_packages
 
-_UNUSED = "DEP002"
-
 
 def undeclared(package: Package) -> list[str]:
-    """What deptry holds against a package: undeclared, transitive and unused dependencies, one line each.
-
-    A package that is only a face may declare ahead of what it will import; nothing else may.
-    """
-    ignore = ["--ignore", _UNUSED] if package.is_face_only else []
+    """What deptry holds against a package: undeclared, transitive and unused dependencies, one line each."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        command = [sys.executable, "-m", "deptry", "src", *ignore, "--json-output", str(report)]
+        command = [sys.executable, "-m", "deptry", "src", "--json-output", str(report)]
         # From inside the package: deptry reads the pyproject.toml of the folder it runs in.
         run = subprocess.run(command, cwd=package.folder, check=False, capture_output=True, text=True)
         if not report.is_file():

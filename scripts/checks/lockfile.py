@@ -26,6 +26,8 @@ _EXPORT = (
     "--no-annotate",
 )
 _SHOWN_LINES = 40
+# Younger releases may still get files, and some indexes show them late: a lock of them would not hold for a week.
+_SETTLED_DAYS = 10
 
 
 class LockError(Exception):
@@ -77,11 +79,11 @@ def main(arguments: list[str] | None = None) -> int:
     """Check the lock, or renew it for a day; 1 when it disagrees."""
     parser = argparse.ArgumentParser(prog="scripts/lock", description=__doc__)
     parser.add_argument("--check", action="store_true", help="compare only, change nothing but the ignored uv.lock")
-    parser.add_argument("--date", type=_day, help="newest day to take releases from (default: yesterday)")
+    parser.add_argument("--date", type=_day, help="newest day to take releases from (default: ten days ago)")
     options = parser.parse_args(arguments)
     try:
         if not options.check:
-            renew(ROOT, options.date or _day((datetime.now(UTC) - timedelta(days=1)).date().isoformat()))
+            renew(ROOT, options.date or _day((datetime.now(UTC) - timedelta(days=_SETTLED_DAYS)).date().isoformat()))
             print(f"renewed {LOCK_NAME}")
             return 0
         found = differences(ROOT)

@@ -32,11 +32,6 @@ class Package:
         """The folder that holds the import package."""
         return self.folder / "src" / self.module
 
-    @property
-    def is_face_only(self) -> bool:
-        """Whether `__init__.py` is all there is: a part that is not built yet, or the umbrella."""
-        return [path.name for path in self.source.rglob("*.py")] == ["__init__.py"]
-
 
 def find_packages(root: Path = ROOT) -> tuple[Package, ...]:
     """All packages below `root`, ordered by the name of their distribution."""

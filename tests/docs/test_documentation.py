@@ -11,9 +11,8 @@ import pytest
 from checks.workspace import ROOT
 from tests.docs.fenced_blocks import problems, read_blocks
 
-DOCUMENTS = sorted(
-    {ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("packages/**/README.md")} & set(ROOT.rglob("*.md"))
-)
+_PLACES = ("*.md", "docs/**/*.md", "examples/*.md", "packages/**/README.md")
+DOCUMENTS = sorted(path for place in _PLACES for path in ROOT.glob(place))
 
 
 @pytest.fixture(autouse=True)
@@ -65,4 +64,49 @@ def test_an_honest_document_has_no_problem(markdown: str) -> None:
     ],
 )
 def test_a_document_that_is_wrong_is_found(markdown: str) -> None:
+    assert len(problems(markdown)) == 1
+
+
+_PACK = (ROOT / "packages/toolpacks/src/toolcrib_toolpacks/examples/word_count.tool.yaml").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "markdown",
+    [
+        pytest.param('```json\n{"a": 1}\n```\n', id="plain JSON"),
+        pytest.param(
+            '```json\n// note\n{"mcpServers": {"a": {"command": "x", "env": {"K": "${K}"}}},}\n```\n', id="servers"
+        ),
+        pytest.param('```json\n{"servers": {"a": {"command": "x", "env": {"K": "${input:k}"}}}}\n```\n', id="VS Code"),
+        pytest.param('```toml\nmode = "proxy"\n[servers.a]\ntimeout = 3\n```\n', id="settings"),
+        pytest.param(f"```yaml\n{_PACK}```\n", id="a pack"),
+        pytest.param(
+            '```python title="a.py"\nX = 1\n```\n```python\nimport a; print(a.X)\n```\n```text\n1\n```\n'
+            "```console\n$ ls *.py\na.py\n```\n",
+            id="files of the reader",
+        ),
+    ],
+)
+def test_data_and_files_that_are_right_are_no_problem(markdown: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    monkeypatch.delitem(sys.modules, "a", raising=False)
+
+    assert problems(markdown) == []
+
+
+@pytest.mark.parametrize(
+    "markdown",
+    [
+        pytest.param('```json\n{"a": }\n```\n', id="not JSON"),
+        pytest.param('```json\n{"mcpServers": {"a": {"comand": "x"}}}\n```\n', id="a server that cannot be used"),
+        pytest.param(
+            '```json\n{"mcpServers": {"a": {"command": "x"}}, "toolcrib": {"mod": 1}}\n```\n', id="no setting"
+        ),
+        pytest.param("```toml\ncolour = 1\n```\n", id="not a setting"),
+        pytest.param("```yaml\na: [\n```\n", id="not YAML"),
+        pytest.param(f"```yaml\n{_PACK.replace('timeoutMs', 'timeout_ms')}```\n", id="not a pack"),
+        pytest.param('```python title="a.py"\nx =\n```\n', id="a file that is not Python"),
+    ],
+)
+def test_data_and_files_that_are_wrong_are_found(markdown: str) -> None:
     assert len(problems(markdown)) == 1
