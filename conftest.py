@@ -16,6 +16,9 @@ from tests.requirements import REQUIREMENTS
 settings.register_profile("workspace", deadline=None, derandomize=os.environ.get("CI") == "true")
 settings.load_profile("workspace")
 
+# Fixtures for tests of what is kept in a database, in any package.
+pytest_plugins = ("tests.postgresql",)
+
 _KNOWN = {
     "req": frozenset(requirement.id for requirement in REQUIREMENTS),
     "fault": frozenset(fault.id for fault in FAULTS),

@@ -43,14 +43,14 @@ async def warm_calls(rounds: int) -> list[Row]:
         print("P13 is left out: the CPU of a running child is read from /proc", file=sys.stderr)
         return []
     tools = [create_tool(each, effects="read") for each in (answer_plainly, answer_later)]
-    with _on_one_core():
+    with on_one_core():
         return await _rows(tools, rounds)
 
 
 async def _rows(tools: list[RunnableTool], rounds: int) -> list[Row]:
     async with create_toolbox(tools, executor=ProcessExecutor(workers=1)) as toolbox:
         try:
-            plain, later = [await _compared(toolbox, tool.id, rounds) for tool in tools]
+            plain, later = [await compared(_asking(toolbox, tool.id), rounds) for tool in tools]
         except ToolError as failure:
             print(f"P13 is left out: {failure}", file=sys.stderr)
             return []
@@ -63,7 +63,7 @@ async def _rows(tools: list[RunnableTool], rounds: int) -> list[Row]:
 
 
 @contextmanager
-def _on_one_core() -> Iterator[None]:
+def on_one_core() -> Iterator[None]:
     """Both sides on the same core: a pipe between two cores of a shared machine costs up to ten times as much."""
     if not hasattr(os, "sched_setaffinity"):
         yield
@@ -76,7 +76,7 @@ def _on_one_core() -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-class _Comparison(NamedTuple):
+class Comparison(NamedTuple):
     """How many calls one spawn costs."""
 
     cpu: float
@@ -84,11 +84,16 @@ class _Comparison(NamedTuple):
     note: str
 
 
-async def _compared(toolbox: Toolbox, tool_id: str, rounds: int) -> _Comparison:
+def _asking(toolbox: Toolbox, tool_id: str) -> Callable[[], Awaitable[None]]:
     async def call() -> None:
         if (await toolbox.execute(ToolCall(tool_id, _TEXT))).unwrap() != ANSWER:
             raise SystemExit("the worker did not answer")
 
+    return call
+
+
+async def compared(call: Callable[[], Awaitable[None]], rounds: int) -> Comparison:
+    """A call that uses one warm process, against starting a Python that does nothing."""
     await call()
     cpu, wall = [], []
     for _ in range(rounds):
@@ -96,7 +101,7 @@ async def _compared(toolbox: Toolbox, tool_id: str, rounds: int) -> _Comparison:
         cpu.append(spawn.cpu / warm.cpu)
         wall.append(spawn.wall / warm.wall)
     note = f"{warm.cpu * 1e6:.0f} us of CPU a call, {spawn.cpu * 1e3:.1f} ms a spawn in the last round; both processes"
-    return _Comparison(statistics.median(cpu), statistics.median(wall), note)
+    return Comparison(statistics.median(cpu), statistics.median(wall), note)
 
 
 async def _cost_of_calls(call: Callable[[], Awaitable[None]]) -> _Clocks:

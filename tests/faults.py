@@ -11,8 +11,7 @@ from typing import NamedTuple
 _PENDING: dict[str, str | None] = {
     "A": None,
     "B": None,
-    "B11": "the adapters hold no features yet",
-    "C": "the toolpacks package holds no features yet",
+    "C": None,
     "D": None,
     "E": None,
     "F": None,
@@ -21,9 +20,7 @@ _PENDING: dict[str, str | None] = {
     "F14": "the gateway has no policy yet",
     "F18": "results are not redacted yet",
     "G": None,
-    "G4": "the contextpacks package holds no features yet",
-    "G5": "the contextpacks package holds no features yet",
-    "H": "the toolsets package holds no features yet",
+    "H": None,
     "I": None,
     "J": None,
 }

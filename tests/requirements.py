@@ -12,10 +12,10 @@ from dataclasses import dataclass
 _PENDING: dict[str, str | None] = {
     "AR": None,
     "RT": None,
-    "AD": "the adapters hold no features yet",
-    "TP": "the toolpacks package holds no features yet",
-    "CP": "the contextpacks package holds no features yet",
-    "TS": "the toolsets package holds no features yet",
+    "AD": None,
+    "TP": None,
+    "CP": None,
+    "TS": None,
     "GW": None,
     "GW-8": "the safety of the gateway is not built yet",
     "GW-9.2": "the store is for one host only",
@@ -24,9 +24,7 @@ _PENDING: dict[str, str | None] = {
 # What a built requirement says beyond what is built: the rest comes with the part that is named.
 _NOTES = {
     "RT-19": "an engine for more than one machine comes later",
-    "RT-7": "a ledger that is kept comes with the store package",
     "GW-6.8": "`TOOL_CHANGED` comes with the pins, a budget and a policy of the gateway with its safety",
-    "GW-2.3": "the report of `toolcrib doctor` comes with that command",
 }
 
 

@@ -39,13 +39,3 @@ def test_a_declaration_without_an_import_is_found(tree: TreeCopy) -> None:
     findings = undeclared(tree.packages["toolcrib_core"])
 
     assert [finding for finding in findings if "DEP002" in finding and "rich" in finding]
-
-
-def test_only_a_package_without_code_may_declare_ahead(tree: TreeCopy) -> None:
-    before = undeclared(tree.packages["toolcrib_toolsets"])
-    tree.plant("toolcrib_toolsets.sealing", "import toolcrib_core\n")
-
-    after = undeclared(tree.packages["toolcrib_toolsets"])
-
-    assert before == []
-    assert [finding for finding in after if "DEP002" in finding and "cryptography" in finding]

@@ -23,8 +23,12 @@ def _words(name: str) -> list[str]:
 
 
 def _execute_like(lines: list[str]) -> set[str]:
-    """Functions, methods and classes named for running something; a field such as `run_id` names a value."""
+    """Functions, methods and classes named for running something.
+
+    A field such as `run_id` names a value, and a class such as `ToolCall` is a call as data: it is read and carried.
+    """
     names = re.findall(r"^ *(?:async |classmethod |staticmethod )*(?:def|class) (\w+)", "\n".join(lines), re.MULTILINE)
+    names = [name for name in names if not re.fullmatch(r"[A-Z]\w*Calls?", name)]
     return {name for name in names if {word.lower() for word in _words(name)} & EXECUTE_LIKE}
 
 
@@ -32,7 +36,7 @@ def _public_names(module: ModuleType) -> set[str]:
     """Names of a face without its submodules, which Python adds by itself, and without what `__future__` leaves."""
     names = {name for name in dir(module) if not name.startswith("_")}
     submodules = {name for name in names if isinstance(getattr(module, name), ModuleType)}
-    return names - submodules - {"annotations", "TYPE_CHECKING", "import_module"}
+    return names - submodules - {"annotations", "TYPE_CHECKING", "import_module", "lazy_face"}
 
 
 @pytest.mark.parametrize("module", PACKAGES)

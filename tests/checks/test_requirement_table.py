@@ -72,9 +72,9 @@ def test_a_promise_is_tested_untested_or_pending() -> None:
 
     assert rows["AR-1.1"] == "tested"
     assert rows["AR-1.2"] == "untested"
-    assert rows["TP-1"] == "pending"
+    assert rows["GW-9.2"] == "pending"
     assert rows["A1"] == "untested"
-    assert rows["C1"] == "pending"
+    assert rows["F10"] == "pending"
 
 
 def test_the_table_has_a_line_per_promise_and_the_totals_add_up() -> None:

@@ -1,0 +1,1 @@
+"""What crosses all packages, from a file to a model and back."""
