@@ -18,6 +18,10 @@ GROUPS: Final[Mapping[str, str]] = {
     "pack": "Context packs: what one agent hands to the next.",
     "toolset": "Toolsets: your own tools with your own keys.",
     "token": "Access tokens: who may come in over HTTP.",
+    "policy": "What may run: the rules, and why they decide as they do.",
+    "approvals": "Calls that wait for somebody to allow them.",
+    "pins": "Tools as they were when they were trusted, and what has changed since.",
+    "audit": "What was called, by whom, and whether the record is whole.",
     "store": "The database behind it all: check it, migrate it, clean it up.",
 }
 """By name of the group and of its package here: what `toolcrib --help` says of it."""

@@ -1,7 +1,7 @@
 """What can go wrong between an agent, the gateway and an upstream server, as data.
 
 ToolError (of core)
-  GatewayError        ConfigError, ViewFailed
+  GatewayError        ConfigError, ViewFailed, ToolChanged, RateLimited
     UpstreamError     UpstreamFailed, UpstreamTimeout, UpstreamUnavailable, UpstreamMalformed, ResultTooLarge,
                       ListingIncomplete, NotGranted
       UpstreamUnavailable  AuthRequired, AuthFailed, UpstreamBusy
@@ -43,6 +43,22 @@ class ViewFailed(GatewayError):
     default_code = "toolbox.view-failed"
     default_category = ToolErrorCategory.VALIDATION
     outward = "VIEW_FAILED"
+
+
+class ToolChanged(GatewayError):
+    """A tool is no longer what it was when it was pinned; `details["diff"]` says in what."""
+
+    default_code = "toolbox.tool-changed"
+    default_category = ToolErrorCategory.PERMISSION
+    outward = "TOOL_CHANGED"
+
+
+class RateLimited(GatewayError):
+    """The caller has made as many calls as are allowed for now; `details["retryAfter"]` has the seconds."""
+
+    default_code = "toolbox.rate-limited"
+    default_category = ToolErrorCategory.TRANSIENT
+    outward = "RATE_LIMITED"
 
 
 class UpstreamError(GatewayError, CallError):

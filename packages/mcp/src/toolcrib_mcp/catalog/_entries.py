@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 import orjson
 
 from toolcrib_core import ChoiceCard, JsonObject, ToolDefinition
 from toolcrib_mcp.catalog._findings import ToolFinding
+from toolcrib_mcp.pins.digests import definition_digest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +45,11 @@ class HydrationResult:
         """The tool as the server listed it: a fresh copy, which the caller may change."""
         listed: JsonObject = orjson.loads(self.tool_json)
         return listed
+
+    @cached_property
+    def digest(self) -> str:
+        """Of all that the server says about the tool: what pins, approvals and the audit go by."""
+        return definition_digest(self.tool)
 
     @property
     def input_schema(self) -> JsonObject:

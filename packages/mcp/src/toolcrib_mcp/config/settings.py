@@ -22,6 +22,12 @@ Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
 Glob: TypeAlias = Annotated[str, Field(min_length=1, max_length=256)]
 """A pattern over the tools' own names: `*`, `?` and `[…]`."""
 
+Origin: TypeAlias = Annotated[str, Field(pattern=r"^[a-z][a-z0-9+.-]*://[^\s/]+$", max_length=300)]
+"""A page's origin, as `https://example.com`."""
+
+AbsolutePath: TypeAlias = Annotated[str, Field(pattern=r"^(/|~/)", max_length=4096)]
+"""A place on this machine; `~/` is the user's home."""
+
 Grant: TypeAlias = Literal["elicitation", "sampling", "roots", "logging"]
 """What a server may have of a client: an answer of its user, a model's, its roots; and its ear for log messages."""
 
@@ -81,6 +87,26 @@ class RestartPolicy(SettingsModel):
     """How long it rests, in seconds."""
 
 
+class ServerSandbox(SettingsModel):
+    """Walls around a server that is started here; a wall that this machine cannot build keeps the server from starting.
+
+    Its environment is made from nothing in any case.
+    """
+
+    network: bool = True
+    """Whether it may open connections."""
+    read: tuple[AbsolutePath, ...] | None = None
+    """What it may read beside system libraries and its own program; without a list, whatever its user may."""
+    write: tuple[AbsolutePath, ...] | None = None
+    """What it may write; without a list, whatever its user may, or with a list to `read`, nothing."""
+    memory_bytes: Annotated[int, Field(ge=16 * MEGABYTE, le=2**46)] | None = None
+    """How much address space each of its processes may take."""
+    cpu_seconds: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+    """How much computing each of its processes may do in its whole life."""
+    open_files: Annotated[int, Field(ge=16, le=1_000_000)] | None = None
+    """How many files each of its processes may have open."""
+
+
 class ServerSettings(SettingsModel):
     """How one server is treated."""
 
@@ -108,6 +134,8 @@ class ServerSettings(SettingsModel):
     """What the gateway may reach for this server; without one, what its URL names."""
     grants: tuple[Grant, ...] = ()
     """What the server may ask of the client behind the gateway, or tell it; everything else is refused."""
+    sandbox: ServerSandbox | None = None
+    """Walls around the server; only for one that is started here."""
 
     def admits(self, tool: str) -> bool:
         """Whether a tool, by the name the server gives it, is served."""
@@ -118,6 +146,27 @@ class ServerSettings(SettingsModel):
         return next((override for pattern, override in self.risk.items() if fnmatchcase(tool, pattern)), None)
 
 
+class OAuthSettings(SettingsModel):
+    """Clients bring access tokens of an authorization server, which are checked here (OAuth 2.1 resource server)."""
+
+    issuer: Annotated[str, Field(pattern=r"^https?://", max_length=500)]
+    """Who gives the tokens out, exactly as they say it in `iss`."""
+    resource: Annotated[str, Field(pattern=r"^https?://", max_length=500)]
+    """What this gateway is called; only tokens whose `aud` says so are taken."""
+    jwks: Annotated[str, Field(min_length=1, max_length=4096)]
+    """The issuer's keys: a file, or a URL."""
+    required_scopes: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] = ()
+    """Scopes that every token needs."""
+    principal_claim: Annotated[str, Field(min_length=1, max_length=100)] = "sub"
+    """The claim that says who it is."""
+    algorithms: tuple[Literal["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "EdDSA"], ...] = (
+        "RS256",
+        "ES256",
+        "EdDSA",
+    )
+    """How tokens may be signed."""
+
+
 class HttpFront(SettingsModel):
     """Where the gateway listens for clients that come over HTTP."""
 
@@ -125,6 +174,16 @@ class HttpFront(SettingsModel):
     """The name or address to listen on."""
     port: Annotated[int, Field(ge=0, le=65_535)] = 8765
     """The port; 0 takes any that is free."""
+    allowed_hosts: tuple[Annotated[str, Field(min_length=1, max_length=300)], ...] = ()
+    """Names and addresses, without a port, that a request may be for, beside those of this machine itself."""
+    allowed_origins: tuple[Origin, ...] = ()
+    """Web pages that may send requests, beside those of the hosts that are allowed."""
+    max_body_bytes: Annotated[int, Field(ge=64 * 1024, le=256 * MEGABYTE)] = 4 * MEGABYTE
+    """Of one request."""
+    requests_per_minute: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+    """How many requests one principal may send, or without principals one address; without a number, any."""
+    oauth: OAuthSettings | None = None
+    """Whose access tokens are taken; for `--auth oauth`."""
 
 
 class GatewayLimits(SettingsModel):
@@ -153,6 +212,15 @@ class ArtifactSettings(SettingsModel):
     """Of all together."""
 
 
+class AuditSettings(SettingsModel):
+    """What is written down about calls; never what is in them, unless that is asked for."""
+
+    enabled: bool = True
+    """Whether calls are written down at all."""
+    arguments: bool = False
+    """Whether their arguments are, too, with what looks like a secret taken out."""
+
+
 class GatewaySettings(SettingsModel):
     """How the gateway itself behaves, and how it treats its servers."""
 
@@ -176,6 +244,19 @@ class GatewaySettings(SettingsModel):
     """How many tokens one answer of `tool_view` may have."""
     artifacts: ArtifactSettings = ArtifactSettings()
     """How results that are too large to send are kept."""
+    pins: Literal["first-use", "locked", "off"] | None = None
+    """Tools that have changed are withheld: since first use, or against the lock file.
+
+    Without a word, `locked` where `toolcrib.lock.json` lies beside the configuration, and `first-use` elsewhere.
+    """
+    policy: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
+    """The policy file, as seen from the configuration; without one, `toolcrib.policy.toml` beside it."""
+    execute: Literal["one", "by-risk"] = "one"
+    """Whether tools are run through `tool_execute`, or through one tool each for reading, writing and destroying."""
+    redact: Literal["configured", "known-formats"] = "configured"
+    """What is taken out of results: the secrets of this configuration, or whatever has the form of a secret, too."""
+    audit: AuditSettings = AuditSettings()
+    """What is written down about calls."""
     servers: Annotated[Mapping[str, ServerSettings], AfterValidator(FrozenDict)] = FrozenDict()
     """How single servers are treated, by the server's name."""
 

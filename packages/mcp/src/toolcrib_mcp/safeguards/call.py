@@ -1,0 +1,44 @@
+"""A call on its way to a server, as all safeguards see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from toolcrib_core import ToolRisk
+from toolcrib_core.schema.canonical import digest
+
+if TYPE_CHECKING:
+    from toolcrib_mcp.catalog import HydrationResult
+    from toolcrib_mcp.front.service import Request
+
+LOCAL: Final = "local"
+"""Who a client is that nobody asked: the user of this machine."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuardedCall:
+    """One call: which tool, with which arguments, for whom."""
+
+    tool: HydrationResult
+    arguments: Mapping[str, Any]
+    """As the server will get them: validated, with references to artifacts followed."""
+    request: Request
+    risk: ToolRisk
+    """What the tool may do, as the operator sees it."""
+
+    @property
+    def principal(self) -> str:
+        """Who calls."""
+        return self.request.caller.principal or LOCAL
+
+    @cached_property
+    def arguments_digest(self) -> str:
+        """SHA-256 of the arguments, in hex.
+
+        Raises:
+            NotJson: They are no JSON that has one form only.
+        """
+        return digest(self.arguments)
