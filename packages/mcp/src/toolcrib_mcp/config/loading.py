@@ -49,7 +49,9 @@ def load_config(path: str | os.PathLike[str], *, environ: Mapping[str, str] = os
     for entry, server in zip(entries, servers, strict=True):
         check_server(server, findings, place=entry.place, environ=environ)
     warnings = refuse_problems(findings, beside)
-    return GatewayConfig(servers=servers_by_name(servers), settings=settings, warnings=warnings)
+    return GatewayConfig(
+        servers=servers_by_name(servers), settings=settings, warnings=warnings, path=document.path.absolute()
+    )
 
 
 def make_server(

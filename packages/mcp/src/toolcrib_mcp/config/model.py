@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from toolcrib_core.json_values import FrozenDict
 from toolcrib_core.wording import quoted
@@ -60,6 +61,8 @@ class GatewayConfig:
     settings: GatewaySettings = field(default_factory=GatewaySettings)
     warnings: tuple[Finding, ...] = ()
     """What its author may not expect: keys that are not read, and faults of servers that are switched off."""
+    path: Path | None = field(default=None, compare=False)
+    """The file it was read from, absolute; policy and lock file lie beside it."""
 
     @property
     def enabled(self) -> tuple[ServerConfig, ...]:
