@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-FindingKind: TypeAlias = Literal["left-out", "withheld", "unlisted", "repaired"]
+FindingKind: TypeAlias = Literal["left-out", "withheld", "unlisted", "repaired", "flagged"]
 """What became of the tool.
 
-`left-out`: it cannot be used. `withheld`: it cannot be told from another, so neither is served. `unlisted`: it is on no
-page, but can be called by its id. `repaired`: it is served, with something left out or put in.
+`left-out`: it cannot be used. `withheld`: it cannot be told from another, or is not what was trusted. `unlisted`: it is
+on no page, but can be called by its id. `repaired`: it is served, with something left out or put in. `flagged`: it is
+served, and its card says that its text reads like orders to a model.
 """
 
 
@@ -70,6 +71,11 @@ class CatalogReport:
     def repaired(self) -> tuple[ToolFinding, ...]:
         """The tools that are served otherwise than they were listed."""
         return self._of_kind("repaired")
+
+    @property
+    def flagged(self) -> tuple[ToolFinding, ...]:
+        """The tools whose text reads like orders to a model."""
+        return self._of_kind("flagged")
 
     def _of_kind(self, kind: FindingKind) -> tuple[ToolFinding, ...]:
         return tuple(finding for finding in self.findings if finding.kind == kind)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 import orjson
 
@@ -18,11 +18,12 @@ from toolcrib_core import (
     make_card,
     upstream_identity,
 )
-from toolcrib_core.wording import kind_of, quoted, shown
+from toolcrib_core.wording import count, kind_of, quoted, shown
 from toolcrib_mcp.catalog._entries import CatalogEntry, HydrationResult, UpstreamTerms
 from toolcrib_mcp.catalog._findings import FindingKind, ToolFinding
 from toolcrib_mcp.catalog._hints import declared_version, hinted_risk
 from toolcrib_mcp.catalog._schemas import checked_object, mended
+from toolcrib_mcp.scan import TextFinding, scan_texts
 
 ToolReading: TypeAlias = CatalogEntry | ToolFinding
 
@@ -32,6 +33,11 @@ RESERVED_NAMES = frozenset(
 )
 """The gateway's own tools. In the namespace `default` the provider-safe name of a tool is its bare name."""
 
+FLAGGED: Final = "flagged"
+"""The tag on the card of a tool whose text reads like orders to a model."""
+
+_MAX_FLAGS = 5
+_UNSEEN = "Ask whoever runs the server to take it out."
 _OPEN_OBJECT: dict[str, Any] = {"type": "object"}
 
 
@@ -45,6 +51,9 @@ def read_tool(tool_json: bytes, *, upstream: str, terms: UpstreamTerms) -> ToolR
         definition = _define(listed, terms, repairs)
     except ToolError as failure:
         return _finding("left-out", upstream, _name_of(tool), failure.message, hint=failure.hint or "")
+    scanned = scan_texts(listed)
+    if scanned.refused:
+        return _finding("left-out", upstream, listed["name"], _refusal(scanned.refused), hint=_UNSEEN)
     hydrated = HydrationResult(
         tool_id=definition.id,
         upstream=upstream,
@@ -53,8 +62,9 @@ def read_tool(tool_json: bytes, *, upstream: str, terms: UpstreamTerms) -> ToolR
         tool_json=tool_json,
     )
     repairs += [f"`{lost.pointer}`: {lost.message}" for lost in definition.lossy]
-    card, unlisted = _card(hydrated, terms)
-    return CatalogEntry(hydrated=hydrated, card=card, findings=(*_repaired(hydrated, repairs), *unlisted))
+    card, unlisted = _card(hydrated, terms, flagged=bool(scanned.flagged))
+    findings = (*_repaired(hydrated, repairs), *unlisted, *_flagged(hydrated, scanned.flagged))
+    return CatalogEntry(hydrated=hydrated, card=card, findings=findings)
 
 
 def unreadable(upstream: str, tool: object) -> ToolFinding:
@@ -152,9 +162,15 @@ def _text(holder: Mapping[str, object], key: str, repairs: list[str]) -> str | N
     return None
 
 
-def _card(hydrated: HydrationResult, terms: UpstreamTerms) -> tuple[ChoiceCard | None, tuple[ToolFinding, ...]]:
+def _card(
+    hydrated: HydrationResult, terms: UpstreamTerms, *, flagged: bool
+) -> tuple[ChoiceCard | None, tuple[ToolFinding, ...]]:
+    definition = hydrated.definition
+    if flagged:
+        # Only of what the card is made from: the tool says the same about itself, so its digest stays as it is.
+        definition = definition.model_copy(update={"tags": (FLAGGED, *definition.tags)})
     try:
-        return make_card(hydrated.definition, withhold=terms.withhold), ()
+        return make_card(definition, withhold=terms.withhold), ()
     except CardOverBudget as failure:
         found = _finding(
             "unlisted",
@@ -170,6 +186,23 @@ def _card(hydrated: HydrationResult, terms: UpstreamTerms) -> tuple[ChoiceCard |
 def _repaired(hydrated: HydrationResult, repairs: Iterable[str]) -> Iterable[ToolFinding]:
     for reason in repairs:
         yield _finding("repaired", hydrated.upstream, hydrated.upstream_name, reason, tool_id=hydrated.tool_id)
+
+
+def _refusal(refused: Sequence[TextFinding]) -> str:
+    more = f", and {count(len(refused) - 1, 'more like it', 'more like it')}" if len(refused) > 1 else ""
+    return f"Its text is not what a person sees: {refused[0]}{more}."
+
+
+def _flagged(hydrated: HydrationResult, flagged: Sequence[TextFinding]) -> Iterable[ToolFinding]:
+    for each in flagged[:_MAX_FLAGS]:
+        yield _finding(
+            "flagged",
+            hydrated.upstream,
+            hydrated.upstream_name,
+            f"{each}.",
+            hint="Read its description before you rely on it.",
+            tool_id=hydrated.tool_id,
+        )
 
 
 def _name_of(tool: object) -> str:
