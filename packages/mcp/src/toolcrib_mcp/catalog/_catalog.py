@@ -18,6 +18,7 @@ from toolcrib_mcp.catalog._trees import TreeKeeper
 
 if TYPE_CHECKING:
     from toolcrib_core import Embedder, SearchResult, ToolPredicate
+    from toolcrib_mcp.pins.withheld import WithheldTool
 
 
 class Catalog:
@@ -54,19 +55,25 @@ class Catalog:
         return write_manifest({name: each.readings for name, each in self._state.listings.items()})
 
     def update(
-        self, upstream: str, raw_tools: Iterable[object], *, terms: UpstreamTerms | None = None
+        self,
+        upstream: str,
+        raw_tools: Iterable[object],
+        *,
+        terms: UpstreamTerms | None = None,
+        withheld: Iterable[WithheldTool] = (),
     ) -> CatalogChange:
         """Let these be all the tools of a server, as they came in its `tools/list`.
 
         Only what differs from its tools so far is read. A tool that cannot be used is left out and reported, and keeps
         nothing else out. Without `terms` those of its last update hold, and at first its name alone. Updates of one
-        server are to be made one after the other.
+        server are to be made one after the other. What is `withheld` is known by its ids alone: asking for it says why.
         """
         before = self._state.listings.get(upstream)
         if terms is None:
             terms = UpstreamTerms(server=upstream) if before is None else before.terms
         # Outside the lock: a server with 10,000 tools keeps no other waiting.
-        return self._put(upstream, read_listing(upstream, raw_tools, terms=terms, before=before))
+        listing = read_listing(upstream, raw_tools, terms=terms, before=before, withheld=withheld)
+        return self._put(upstream, listing)
 
     def remove(self, upstream: str) -> CatalogChange:
         """Take out a server with all its tools; one that is not there changes nothing."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import orjson
 
@@ -12,6 +12,7 @@ from toolcrib_core.wording import MAX_SHOWN, count, shown
 from toolcrib_mcp.catalog._entries import CatalogEntry, Claims, UpstreamTerms
 from toolcrib_mcp.catalog._findings import ToolFinding
 from toolcrib_mcp.catalog._reading import ToolReading, read_tool, unreadable
+from toolcrib_mcp.pins.withheld import WithheldTool
 
 _JSON_ONLY = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
@@ -27,12 +28,24 @@ class UpstreamListing:
     claims: Claims
     findings: tuple[ToolFinding, ...]
     """All but those about tools that cannot be told apart, which other servers have a part in."""
+    withheld: tuple[WithheldTool, ...] = ()
+    """The tools that are not served for what they are, in the order of their names."""
+    withheld_ids: Mapping[str, WithheldTool] = field(default_factory=dict)
+    """By every id that they have, or had when they were trusted."""
 
 
 def read_listing(
-    upstream: str, tools: Iterable[object], *, terms: UpstreamTerms, before: UpstreamListing | None = None
+    upstream: str,
+    tools: Iterable[object],
+    *,
+    terms: UpstreamTerms,
+    before: UpstreamListing | None = None,
+    withheld: Iterable[WithheldTool] = (),
 ) -> UpstreamListing:
-    """Read the raw tools of a server; `before` is its listing so far, whose readings are used again."""
+    """Read the raw tools of a server; `before` is its listing so far, whose readings are used again.
+
+    What is `withheld` is not among the tools, and only known by its ids.
+    """
     known = before.readings if before is not None and before.terms == terms else {}
     texts: Counter[bytes] = Counter()
     read: dict[bytes, ToolReading] = {}
@@ -47,12 +60,17 @@ def read_listing(
             read[tool_json] = known.get(tool_json) or read_tool(tool_json, upstream=upstream, terms=terms)
     readings = {tool_json: read[tool_json] for tool_json in sorted(read)}
     findings += _findings(readings, texts)
+    kept_back = tuple(sorted(withheld, key=lambda each: each.name))
+    ids = {each: _ids_of(each, upstream=upstream, terms=terms) for each in kept_back}
+    findings += [_withheld(each, *ids[each][:1]) for each in kept_back]
     return UpstreamListing(
         upstream=upstream,
         terms=terms,
         readings=readings,
         claims=_claims(entry for entry in readings.values() if isinstance(entry, CatalogEntry)),
         findings=tuple(sorted(set(findings))),
+        withheld=kept_back,
+        withheld_ids={tool_id: each for each in kept_back for tool_id in ids[each]},
     )
 
 
@@ -81,6 +99,24 @@ def _repeated(entry: CatalogEntry, times: int) -> ToolFinding:
         name=shown(tool.upstream_name),
         tool_id=tool.tool_id,
         reason=f"It is listed {count(times, 'time')} in the same words, and served once.",
+    )
+
+
+def _ids_of(tool: WithheldTool, *, upstream: str, terms: UpstreamTerms) -> tuple[str, ...]:
+    """The id that it would have, then the one that it had; none for a definition that cannot be used anyway."""
+    texts = (each for each in (tool.listed, tool.pinned) if each is not None)
+    readings = (read_tool(each, upstream=upstream, terms=terms) for each in texts)
+    return tuple(each.hydrated.tool_id for each in readings if isinstance(each, CatalogEntry))
+
+
+def _withheld(tool: WithheldTool, tool_id: str = "") -> ToolFinding:
+    return ToolFinding(
+        kind="withheld",
+        upstream=tool.server,
+        name=shown(tool.name),
+        tool_id=tool_id,
+        reason=tool.explained(tool.name),
+        hint=tool.remedy,
     )
 
 

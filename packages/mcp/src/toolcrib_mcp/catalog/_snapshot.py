@@ -26,6 +26,7 @@ from toolcrib_mcp.catalog._trees import TreeKeeper
 
 if TYPE_CHECKING:
     from toolcrib_core import Embedder, SearchResult, ToolPredicate
+    from toolcrib_mcp.pins.withheld import WithheldTool
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -74,6 +75,11 @@ class CatalogSnapshot:
         return provider_names(self._state.served)
 
     @cached_property
+    def _withheld_names(self) -> Mapping[str, str]:
+        """By provider-safe name: the ids of tools that are withheld, each named as if there were no other."""
+        return {provider_names((each,)).encode(each): each for each in self._state.withheld}
+
+    @cached_property
     def tree(self) -> BrowseTree:
         """The listed tools by path."""
         return self._trees.tree_of(self.registry.list())
@@ -85,6 +91,7 @@ class CatalogSnapshot:
 
         Raises:
             DuplicateTool: Several tools claim the id; the error names them.
+            ToolChanged: The tool that has the id, or had it, is not what was trusted.
             ResolutionError: No tool has the id; the hint has the nearest ones, or the id that took its place.
             InvalidToolId: It is not an id in any form.
         """
@@ -93,7 +100,15 @@ class CatalogSnapshot:
             return plain
         if plain in self._state.contested:
             raise duplicate_tool(plain, self._state.contested[plain])
+        if plain in self._state.withheld:
+            raise self._state.withheld[plain].refusal(plain)
         return self._found(plain)
+
+    def withheld_tool(self, upstream: str, name: str) -> WithheldTool | None:
+        """The tool of a server that is not served because it is not what was trusted, by the server's name for it."""
+        listing = self._state.listings.get(upstream)
+        every = () if listing is None else listing.withheld
+        return next((each for each in every if each.name == name), None)
 
     def hydrate(self, tool_id: str) -> HydrationResult:
         """All about one tool, by any form of its id; each tool has one result, whichever form was used.
@@ -150,6 +165,7 @@ class CatalogSnapshot:
             try:
                 return self.wire_names.decode(text)
             except UnknownTool:
+                self._refuse_withheld(text)
                 # What looks like a provider-safe name is told the nearest of those, all else the nearest ids.
                 if "__" in text:
                     raise
@@ -157,3 +173,8 @@ class CatalogSnapshot:
             return self.registry.get(text).id
         except ResolutionError as failure:
             raise no_such_tool(text, failure) from None
+
+    def _refuse_withheld(self, name: str) -> None:
+        tool_id = self._withheld_names.get(name)
+        if tool_id is not None:
+            raise self._state.withheld[tool_id].refusal(tool_id)

@@ -11,6 +11,8 @@ from toolcrib_mcp.catalog._duplicates import withheld_findings
 from toolcrib_mcp.catalog._entries import CatalogEntry, Claims
 from toolcrib_mcp.catalog._findings import CatalogReport
 from toolcrib_mcp.catalog._listing import UpstreamListing
+from toolcrib_mcp.catalog._shadowing import shadowing_findings
+from toolcrib_mcp.pins.withheld import WithheldTool
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -24,6 +26,8 @@ class CatalogState:
     """By id: the tools that can be called."""
     contested: Claims = field(default_factory=dict)
     """By id: the tools that cannot be told apart."""
+    withheld: Mapping[str, WithheldTool] = field(default_factory=dict)
+    """By id: the tools that are not what was trusted."""
 
     def with_listing(self, upstream: str, listing: UpstreamListing | None) -> CatalogState:
         """The state in which that is the server's listing; `None` takes the server out."""
@@ -39,13 +43,14 @@ class CatalogState:
             listings=kept,
             served={tool_id: claimants[0] for tool_id, claimants in claims.items() if len(claimants) == 1},
             contested={tool_id: claimants for tool_id, claimants in claims.items() if len(claimants) > 1},
+            withheld=dict(chain.from_iterable(each.withheld_ids.items() for each in kept.values())),
         )
 
     @cached_property
     def report(self) -> CatalogReport:
         """What is wrong with the tools that the servers list."""
         findings = chain.from_iterable(listing.findings for listing in self.listings.values())
-        return CatalogReport.of(chain(findings, withheld_findings(self.contested)))
+        return CatalogReport.of(chain(findings, withheld_findings(self.contested), shadowing_findings(self.served)))
 
 
 def _joined_claims(listings: Iterable[UpstreamListing]) -> Claims:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from toolcrib_core.wording import count
 from toolcrib_mcp.catalog import Catalog
@@ -45,6 +45,9 @@ from toolcrib_runtime.cancellation import CallScope
 from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
 from toolcrib_runtime.errors import DeadlineExceeded
 
+if TYPE_CHECKING:
+    from toolcrib_mcp.pins.book import PinBook
+
 _LIMITS: Final = HubLimits()
 
 
@@ -65,12 +68,13 @@ class Hub:
         clock: Clock = SYSTEM_CLOCK,
         upstreams: Mapping[str, Connect] | None = None,
         limits: HubLimits = _LIMITS,
+        pins: PinBook | None = None,
     ) -> None:
         """Prepare all servers.
 
         With `solo` there is one client only, and whatever a shared server says is said to it. `manifest` is a file
         that holds what is known of the servers, so that their tools can be browsed before they run. `upstreams` are
-        servers beside those of the configuration, by name.
+        servers beside those of the configuration, by name. With `pins` a tool that is not what was trusted is withheld.
 
         Raises:
             ConfigError: A variable has no value.
@@ -89,6 +93,7 @@ class Hub:
             self.servers,
             on_changed=lambda: self._news.add(ListKind.TOOLS),
             whole=config.settings.mode == "transparent",
+            pins=pins,
         )
         self._places = {
             name: Places(name, limit=server.max_calls, max_waiting=limits.max_waiting, clock=clock)

@@ -7,10 +7,13 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from toolcrib_mcp.catalog import Catalog, CatalogChange
 from toolcrib_mcp.hub.servers import HubServer
+
+if TYPE_CHECKING:
+    from toolcrib_mcp.pins.book import PinBook
 
 # Reading is computing: more threads would only take turns.
 _THREADS: Final = 2
@@ -29,11 +32,17 @@ class CatalogKeeper:
     """Puts the tools of servers into a catalogue, without keeping the event loop from anything else.
 
     A list that comes while an older one of the same server waits takes its place. `on_changed` is called on the loop
-    when what clients see has changed: their cards, or with `whole` anything that a server lists.
+    when what clients see has changed: their cards, or with `whole` anything that a server lists. With `pins` only those
+    tools are put there that are what was trusted.
     """
 
     def __init__(
-        self, servers: Mapping[str, HubServer], *, on_changed: Callable[[], object], whole: bool = False
+        self,
+        servers: Mapping[str, HubServer],
+        *,
+        on_changed: Callable[[], object],
+        whole: bool = False,
+        pins: PinBook | None = None,
     ) -> None:
         self.catalog = Catalog()
         self.listed: dict[str, tuple[Any, ...]] = {}
@@ -41,6 +50,8 @@ class CatalogKeeper:
         self._servers = servers
         self._on_changed = on_changed
         self._whole = whole
+        self._pins = pins
+        self._detach = None if pins is None else pins.attach(self.judge_again)
         self._waiting: dict[str, _Telling] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="toolcrib-catalog")
@@ -54,9 +65,12 @@ class CatalogKeeper:
         telling = _Telling.NEVER
         if is_news:
             telling = _Telling.ALWAYS if self._whole and listed != (before or ()) else _Telling.IF_VISIBLE
-        self._waiting[server] = max(telling, self._waiting.get(server, telling))
-        if server not in self._tasks:
-            self._tasks[server] = asyncio.create_task(self._read(server), name=f"catalogue of {server}")
+        self._read_soon(server, telling)
+
+    def judge_again(self, server: str) -> None:
+        """Look at the tools of a server as if it had listed them again: what is trusted has changed."""
+        if server in self.listed:
+            self._read_soon(server, _Telling.ALWAYS if self._whole else _Telling.IF_VISIBLE)
 
     async def settled(self, server: str) -> None:
         """Wait until all that a server has listed so far is in the catalogue."""
@@ -73,11 +87,18 @@ class CatalogKeeper:
 
     async def aclose(self) -> None:
         """Read no more."""
+        if self._detach is not None:
+            self._detach()
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _read_soon(self, server: str, telling: _Telling) -> None:
+        self._waiting[server] = max(telling, self._waiting.get(server, telling))
+        if server not in self._tasks:
+            self._tasks[server] = asyncio.create_task(self._read(server), name=f"catalogue of {server}")
 
     async def _read(self, server: str) -> None:
         loop = asyncio.get_running_loop()
@@ -92,8 +113,12 @@ class CatalogKeeper:
 
     def _update(self, server: str, tools: tuple[Any, ...]) -> CatalogChange | None:
         admitted = [tool for tool in tools if self._admits(server, tool)]
+        terms = self._servers[server].terms
         try:
-            return self.catalog.update(server, admitted, terms=self._servers[server].terms)
+            if self._pins is None:
+                return self.catalog.update(server, admitted, terms=terms)
+            judged = self._pins.judge(server, admitted)
+            return self.catalog.update(server, judged.tools, terms=terms, withheld=judged.withheld)
         except Exception:
             # The edge of the thread: a list that makes us fail must not stop the reading of the next.
             _logger.exception("the tools of an upstream could not be put into the catalogue")

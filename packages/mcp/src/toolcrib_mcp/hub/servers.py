@@ -11,7 +11,8 @@ from typing import Any
 
 import orjson
 
-from toolcrib_mcp.catalog import UpstreamTerms
+from toolcrib_core import ToolRisk
+from toolcrib_mcp.catalog import HydrationResult, UpstreamTerms
 from toolcrib_mcp.config import GatewayConfig, GatewaySettings, ServerConfig, ServerSettings, reveal
 from toolcrib_mcp.config.loading import namespace_of
 from toolcrib_mcp.config.templates import Template, Variable
@@ -45,6 +46,11 @@ class HubServer:
     def max_calls(self) -> int:
         """How many calls may be under way at once."""
         return self.settings.concurrency or self.gateway.limits.max_concurrent_calls
+
+    def risk_of(self, tool: HydrationResult) -> ToolRisk:
+        """What one of its tools may do, as the operator sees it."""
+        override = self.settings.risk_of(tool.upstream_name)
+        return tool.definition.risk if override is None else override.applied_to(tool.definition.risk)
 
     def upstream(
         self,
