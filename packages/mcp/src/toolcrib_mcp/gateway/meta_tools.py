@@ -1,4 +1,4 @@
-"""The three tools of the gateway: what a model reads about them, and how their arguments are read."""
+"""The tools of the gateway: what a model reads about them, and how their arguments are read."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from toolcrib_mcp.gateway.browsing import MAX_LIMIT, Detail
 
 BROWSE: Final = "tool_browse"
 EXECUTE: Final = "tool_execute"
+EXECUTE_READ: Final = "tool_execute_read"
+EXECUTE_WRITE: Final = "tool_execute_write"
+EXECUTE_DESTRUCTIVE: Final = "tool_execute_destructive"
 VIEW: Final = "tool_view"
 
 INSTRUCTIONS: Final = (
@@ -17,6 +20,19 @@ INSTRUCTIONS: Final = (
     "one by its id; `tool_view` reads results that are too large to send. Begin with `tool_browse`."
 )
 """What a client is told at first."""
+
+INSTRUCTIONS_BY_RISK: Final = (
+    "Many tools stand behind five. `tool_browse` finds them, by what you want to do or by path; `tool_execute_read` "
+    "runs one by its id, or tells which of `tool_execute_write` and `tool_execute_destructive` does; `tool_view` reads "
+    "results that are too large to send. Begin with `tool_browse`."
+)
+"""What a client is told at first where tools are run by risk."""
+
+_CHECKED: Final = (
+    "Arguments are checked before anything happens: ARGS_INVALID lists every mistake with the schema, so just try. A "
+    "large result comes back as a summary with handles for tool_view. To pass such a result on unread, use "
+    '{"$artifact": handle, "pointer"?: JSON pointer, "patch"?: [RFC 6902]} as a value in args.'
+)
 
 BROWSE_TOOL: Final[Mapping[str, Any]] = {
     "name": BROWSE,
@@ -36,9 +52,7 @@ BROWSE_TOOL: Final[Mapping[str, Any]] = {
 }
 EXECUTE_TOOL: Final[Mapping[str, Any]] = {
     "name": EXECUTE,
-    "description": "Run a tool. Arguments are checked before anything happens: ARGS_INVALID lists every mistake with "
-    "the schema, so just try. A large result comes back as a summary with handles for tool_view. To pass such a "
-    'result on unread, use {"$artifact": handle, "pointer"?: JSON pointer, "patch"?: [RFC 6902]} as a value in args.',
+    "description": f"Run a tool. {_CHECKED}",
     "inputSchema": {
         "type": "object",
         "properties": {
@@ -69,6 +83,39 @@ VIEW_TOOL: Final[Mapping[str, Any]] = {
     "annotations": {"readOnlyHint": True, "openWorldHint": False},
 }
 META_TOOLS: Final = (BROWSE_TOOL, EXECUTE_TOOL, VIEW_TOOL)
+
+# That a tool may reach the open world is what the protocol takes for granted: saying it would cost 18 tokens.
+_BY_RISK_SCHEMA: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {"tool_id": {"type": "string"}, "args": {"type": "object"}},
+    "required": ["tool_id"],
+    "additionalProperties": False,
+}
+EXECUTE_READ_TOOL: Final[Mapping[str, Any]] = {
+    "name": EXECUTE_READ,
+    "description": f"Run a tool that only reads. {_CHECKED}",
+    "inputSchema": _BY_RISK_SCHEMA,
+    "annotations": {"readOnlyHint": True, "destructiveHint": False},
+}
+EXECUTE_WRITE_TOOL: Final[Mapping[str, Any]] = {
+    "name": EXECUTE_WRITE,
+    "description": "As tool_execute_read, for tools that also write.",
+    "inputSchema": _BY_RISK_SCHEMA,
+    "annotations": {"destructiveHint": False},
+}
+EXECUTE_DESTRUCTIVE_TOOL: Final[Mapping[str, Any]] = {
+    "name": EXECUTE_DESTRUCTIVE,
+    "description": "As tool_execute_read, for tools that may destroy, or whose effects are not known.",
+    "inputSchema": _BY_RISK_SCHEMA,
+    "annotations": {"destructiveHint": True},
+}
+META_TOOLS_BY_RISK: Final = (
+    BROWSE_TOOL,
+    EXECUTE_READ_TOOL,
+    EXECUTE_WRITE_TOOL,
+    EXECUTE_DESTRUCTIVE_TOOL,
+    VIEW_TOOL,
+)
 
 
 class Browse(NamedTuple):

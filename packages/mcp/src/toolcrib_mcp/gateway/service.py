@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from toolcrib_core import ToolError, UnknownTool
@@ -15,14 +16,12 @@ from toolcrib_mcp.gateway.browsing import BrowseResult, with_path
 from toolcrib_mcp.gateway.gateway import Gateway
 from toolcrib_mcp.gateway.meta_tools import (
     BROWSE,
-    EXECUTE,
-    INSTRUCTIONS,
-    META_TOOLS,
     VIEW,
     read_browse,
     read_execute,
     read_view,
 )
+from toolcrib_mcp.gateway.surfaces import SURFACES
 from toolcrib_mcp.gateway.viewing import view_result
 from toolcrib_mcp.outward import outward
 from toolcrib_mcp.proxy.runtime import CALL
@@ -43,6 +42,7 @@ _Act: TypeAlias = Callable[[Gateway, Mapping[str, Any], Request], Awaitable[dict
 class GatewayService:
     """Serves a `Gateway`: exactly `tool_browse`, `tool_execute` and `tool_view`, and all but tools passed through.
 
+    Where the configuration says so, there is in place of `tool_execute` one each for reading, writing and destroying.
     It takes the gateway over, and whatever it is given in `holding` with it: closing it closes them. Close it before
     the hub.
     """
@@ -50,7 +50,9 @@ class GatewayService:
     def __init__(self, gateway: Gateway, *, holding: AsyncExitStack | None = None) -> None:
         self.gateway = gateway
         self._holding = holding or AsyncExitStack()
-        self._acts: Mapping[str, _Act] = {BROWSE: self._browse, EXECUTE: self._execute, VIEW: self._view}
+        self._surface = SURFACES[gateway.hub.config.settings.execute]
+        executing = {name: partial(self._execute, name) for name in self._surface.ceilings}
+        self._acts: Mapping[str, _Act] = {BROWSE: self._browse, **executing, VIEW: self._view}
         self._feed = Feed()
         self._stop_hearing = gateway.hub.feed.subscribe(self._hear)
 
@@ -67,7 +69,7 @@ class GatewayService:
     async def face(self) -> ServerFace:
         """What a client is told at first: what the servers can do beside tools, and how to find those."""
         passed = await passed_capabilities(self.gateway.relay, self.gateway.hub)
-        return ServerFace(capabilities={"tools": {}, **passed}, instructions=INSTRUCTIONS)
+        return ServerFace(capabilities={"tools": {}, **passed}, instructions=self._surface.instructions)
 
     async def answer(self, request: Request) -> Mapping[str, Any]:
         """The result of a request; a call that fails is a result, too, so that the model reads why.
@@ -76,7 +78,7 @@ class GatewayService:
             RpcError: The error that the client gets.
         """
         if request.method == LIST:
-            return {"tools": list(META_TOOLS)}
+            return {"tools": list(self._surface.tools)}
         if request.method == CALL:
             return await self._call(request)
         return await self.gateway.relay.answer(request)
@@ -108,7 +110,9 @@ class GatewayService:
         name, arguments = read_call(request.params)
         act = self._acts.get(name)
         if act is None:
-            raise RpcError(INVALID_PARAMS, f"Unknown tool: {quoted(name)}", outward(_not_by_name(name)))
+            raise RpcError(
+                INVALID_PARAMS, f"Unknown tool: {quoted(name)}", outward(_not_by_name(name, self._surface.first))
+            )
         try:
             async with self.gateway_for(request.caller) as gateway:
                 return await act(gateway, arguments, request)
@@ -127,9 +131,12 @@ class GatewayService:
         """Find tools by meaning, too, from now on."""
         self.gateway.search_with(embedder)
 
-    async def _execute(self, gateway: Gateway, arguments: Mapping[str, Any], request: Request) -> dict[str, Any]:
+    async def _execute(
+        self, name: str, gateway: Gateway, arguments: Mapping[str, Any], request: Request
+    ) -> dict[str, Any]:
         tool_id, args = read_execute(arguments)
-        return (await gateway.execute(tool_id, args, request=request)).result
+        check = partial(self._surface.check, name)
+        return (await gateway.execute(tool_id, args, request=request, check=check)).result
 
     async def _view(self, gateway: Gateway, arguments: Mapping[str, Any], request: Request) -> dict[str, Any]:
         handle, selector, cursor = read_view(arguments)
@@ -157,8 +164,8 @@ def _page_result(page: BrowseResult, *, structured: bool) -> dict[str, Any]:
     return result
 
 
-def _not_by_name(name: str) -> UnknownTool:
+def _not_by_name(name: str, execute: str) -> UnknownTool:
     return UnknownTool(
-        f"There is no tool {quoted(name)} here, but there may be one behind `{EXECUTE}`.",
-        hint=f"Look for it with `{BROWSE}`, then call `{EXECUTE}` with its id.",
+        f"There is no tool {quoted(name)} here, but there may be one behind `{execute}`.",
+        hint=f"Look for it with `{BROWSE}`, then call `{execute}` with its id.",
     )

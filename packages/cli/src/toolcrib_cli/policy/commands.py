@@ -1,0 +1,169 @@
+"""The commands of `toolcrib policy`: thin, so that help comes at once; what they do is imported when they run."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from toolcrib_cli.options import JsonOption, TimeoutOption, about_a_catalogue
+
+if TYPE_CHECKING:
+    from toolcrib_cli.asking import Choice
+
+TargetArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="SERVER[:TOOL]", help="A server, or tools of it; both may have `*` and `?`, as in `github:delete_*`."
+    ),
+]
+ReasonOption = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="Why; the model and whoever is asked read it.", show_default=False)
+]
+ForOption = Annotated[
+    str | None,
+    typer.Option("--principal", metavar="NAME", help="Only for this one; may have `*`.", show_default=False),
+]
+
+
+class Risk(StrEnum):
+    """What a tool may do."""
+
+    NONE = "none"
+    READ = "read"
+    WRITE = "write"
+    DESTRUCTIVE = "destructive"
+    UNKNOWN = "unknown"
+
+
+RiskOption = Annotated[
+    list[Risk] | None,
+    typer.Option(
+        metavar="RISK",
+        help=f"Only for tools of this risk ({', '.join(Risk)}); may be repeated.",
+        show_default=False,
+    ),
+]
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.command()
+@about_a_catalogue
+def show(*, as_json: JsonOption = False, choice: Choice) -> None:
+    """Show the rules, limits and budgets that count.
+
+    Example: toolcrib policy show
+    """
+    from toolcrib_cli.policy.showing import show_policy
+
+    show_policy(choice, as_json=as_json)
+
+
+@app.command()
+@about_a_catalogue
+def explain(
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="The id of a tool, or its name where only one has it.")],
+    *,
+    principal: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who would call; without it, the user of this machine.")
+    ] = None,
+    timeout: TimeoutOption = 30,
+    as_json: JsonOption = False,
+    choice: Choice,
+) -> None:
+    """Say whether a tool may run, which rules say so, and what would change it.
+
+    A server is started only if its tools are not known from before.
+
+    Example: toolcrib policy explain github:create_issue --principal ci-1
+    """
+    from toolcrib_cli.policy.explaining import explain_tool
+
+    explain_tool(choice, tool, principal=principal, timeout=timeout, as_json=as_json)
+
+
+@app.command()
+@about_a_catalogue
+def check(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE", help="A policy file; without it, that of the configuration.", show_default=False
+        ),
+    ] = None,
+    *,
+    as_json: JsonOption = False,
+    choice: Choice,
+) -> None:
+    """Look for mistakes in a policy file; the exit code is 2 if it cannot be used.
+
+    Example: toolcrib policy check toolcrib.policy.toml
+    """
+    from toolcrib_cli.policy.checking import check_policy
+
+    raise typer.Exit(check_policy(choice, file, as_json=as_json))
+
+
+@app.command()
+@about_a_catalogue
+def allow(
+    target: TargetArgument,
+    *,
+    reason: ReasonOption = None,
+    risk: RiskOption = None,
+    principal: ForOption = None,
+    as_json: JsonOption = False,
+    choice: Choice,
+) -> None:
+    """Add a rule that lets tools run without anybody being asked.
+
+    Rules that deny or ask about the same tools count more.
+
+    Example: toolcrib policy allow github:get_* --reason "reading is fine"
+    """
+    from toolcrib_cli.policy.adding import add_rule
+
+    add_rule(choice, "allow", target, reason=reason, risks=risk or (), principal=principal, as_json=as_json)
+
+
+@app.command()
+@about_a_catalogue
+def ask(
+    target: TargetArgument,
+    *,
+    reason: ReasonOption = None,
+    risk: RiskOption = None,
+    principal: ForOption = None,
+    as_json: JsonOption = False,
+    choice: Choice,
+) -> None:
+    """Add a rule that has somebody asked before tools run.
+
+    Example: toolcrib policy ask github --risk write --risk unknown
+    """
+    from toolcrib_cli.policy.adding import add_rule
+
+    add_rule(choice, "ask", target, reason=reason, risks=risk or (), principal=principal, as_json=as_json)
+
+
+@app.command()
+@about_a_catalogue
+def deny(
+    target: TargetArgument,
+    *,
+    reason: ReasonOption = None,
+    risk: RiskOption = None,
+    principal: ForOption = None,
+    as_json: JsonOption = False,
+    choice: Choice,
+) -> None:
+    """Add a rule that keeps tools from running.
+
+    Example: toolcrib policy deny github:delete_* --reason "nothing is deleted here"
+    """
+    from toolcrib_cli.policy.adding import add_rule
+
+    add_rule(choice, "deny", target, reason=reason, risks=risk or (), principal=principal, as_json=as_json)

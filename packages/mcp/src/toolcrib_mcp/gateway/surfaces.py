@@ -1,0 +1,82 @@
+"""What clients see of the gateway: one tool that runs the others, or one each for reading, writing and destroying.
+
+With one each, whoever allows `tool_execute_read` for good in a client allows no more than reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from toolcrib_core import ToolRisk
+from toolcrib_core.wording import quoted
+from toolcrib_mcp.gateway.meta_tools import (
+    EXECUTE,
+    EXECUTE_DESTRUCTIVE,
+    EXECUTE_READ,
+    EXECUTE_WRITE,
+    INSTRUCTIONS,
+    INSTRUCTIONS_BY_RISK,
+    META_TOOLS,
+    META_TOOLS_BY_RISK,
+)
+from toolcrib_runtime.errors import NotPermitted
+
+RiskClass: TypeAlias = Literal["read", "write", "destructive"]
+"""What a tool may do at worst."""
+
+_ORDER: Final[tuple[RiskClass, ...]] = ("read", "write", "destructive")
+_RUNS: Final[Mapping[RiskClass, str]] = {"read": "that only read", "write": "that read or write"}
+_MAY: Final[Mapping[RiskClass, str]] = {"write": "writes", "destructive": "may delete or overwrite what is there"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surface:
+    """The tools that a client is shown, and which of them run others."""
+
+    tools: tuple[Mapping[str, Any], ...]
+    instructions: str
+    ceilings: Mapping[str, RiskClass]
+    """By name of a tool that runs others, from the mildest on: the worst that it runs."""
+
+    @property
+    def first(self) -> str:
+        """The tool to try first."""
+        return next(iter(self.ceilings))
+
+    def check(self, name: str, tool_id: str, risk: ToolRisk) -> None:
+        """See to it that a tool is run by one that runs such tools.
+
+        Raises:
+            NotPermitted: It is not; the hint names one that does.
+        """
+        found, ceiling = risk_class(risk), self.ceilings[name]
+        if _ORDER.index(found) <= _ORDER.index(ceiling):
+            return
+        right = next(each for each, bound in self.ceilings.items() if bound == found)
+        does = f"nobody has declared what {quoted(tool_id)} does"
+        if risk.effects != "unknown" or risk.destructive:
+            does = f"{quoted(tool_id)} {_MAY[found]}"
+        raise NotPermitted(
+            f"`{name}` runs only tools {_RUNS[ceiling]}, and {does}.",
+            hint=f"Nothing was run. Call `{right}` with the same arguments.",
+            details={"use": right, "risk": found},
+        )
+
+
+def risk_class(risk: ToolRisk) -> RiskClass:
+    """What a tool of this risk may do at worst; one whose effects are unknown may do anything."""
+    if risk.destructive or risk.effects == "unknown":
+        return "destructive"
+    return "write" if risk.effects == "write" else "read"
+
+
+ONE: Final = Surface(tools=META_TOOLS, instructions=INSTRUCTIONS, ceilings={EXECUTE: "destructive"})
+BY_RISK: Final = Surface(
+    tools=META_TOOLS_BY_RISK,
+    instructions=INSTRUCTIONS_BY_RISK,
+    ceilings={EXECUTE_READ: "read", EXECUTE_WRITE: "write", EXECUTE_DESTRUCTIVE: "destructive"},
+)
+SURFACES: Final[Mapping[Literal["one", "by-risk"], Surface]] = {"one": ONE, "by-risk": BY_RISK}
+"""By what the configuration says of `execute`."""

@@ -1,0 +1,79 @@
+"""Who calls what: all that a policy goes by, and the patterns over it."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from toolcrib_core import ToolRisk
+
+if TYPE_CHECKING:
+    from toolcrib_mcp.policy.model import ScopeEntry
+    from toolcrib_mcp.safeguards.call import GuardedCall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicySubject:
+    """A call, as far as a policy looks at it."""
+
+    server: str
+    """The name that the configuration gives the server."""
+    tool: str
+    """What the tool is called there."""
+    tool_id: str
+    risk: ToolRisk
+    """What the tool may do, as the operator sees it."""
+    principal: str
+
+    @property
+    def short_id(self) -> str:
+        """`namespace:name`: version and hash change with the definition, and who is meant does not."""
+        return re.split("[@#]", self.tool_id, maxsplit=1)[0]
+
+
+def subject_of(call: GuardedCall) -> PolicySubject:
+    """A call as a policy sees it."""
+    return PolicySubject(
+        server=call.tool.upstream,
+        tool=call.tool.upstream_name,
+        tool_id=call.tool.tool_id,
+        risk=call.risk,
+        principal=call.principal,
+    )
+
+
+class Scope:
+    """The calls that the patterns of an entry fit.
+
+    A pattern with a `:` is about ids. It also fits a tool whose own name has a `:`, unless it is to fit `strictly`: a
+    server could give a tool a name by which a rule for another server lets it run.
+    """
+
+    __slots__ = ("_by_id", "_principal", "_server", "_tool")
+
+    def __init__(self, entry: ScopeEntry) -> None:
+        self._server = matcher(entry.server)
+        self._principal = matcher(entry.principal)
+        self._tool = matcher(entry.tool)
+        self._by_id = entry.tool is not None and ":" in entry.tool
+
+    def fits(self, subject: PolicySubject, *, strictly: bool = False) -> bool:
+        """Whether the call is meant."""
+        if not (self._server(subject.server) and self._principal(subject.principal)):
+            return False
+        short_id = subject.short_id
+        if self._by_id:
+            return self._tool(short_id) or (not strictly and self._tool(subject.tool))
+        # The name in the id is what people are shown; where the server's own is no legal name, the two differ.
+        return self._tool(subject.tool) or self._tool(short_id.partition(":")[2])
+
+
+def matcher(pattern: str | None) -> Callable[[str], bool]:
+    """Whether a text fits a pattern; without a pattern, all do."""
+    if pattern is None:
+        return lambda _text: True
+    match = re.compile(fnmatch.translate(pattern)).match
+    return lambda text: match(text) is not None
