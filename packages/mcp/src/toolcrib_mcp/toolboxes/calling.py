@@ -7,25 +7,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolcrib_core import Principal, ToolContext, ToolDefinition, ToolError
-from toolcrib_core.wording import kind_of, quoted
-from toolcrib_mcp.front.envelope import INVALID_PARAMS
-from toolcrib_mcp.front.service import Caller, Request
-from toolcrib_mcp.rpc import RpcError
-from toolcrib_mcp.toolboxes.asking import (
+from toolcrib_core.wording import kind_of
+from toolcrib_mcp.front.confirming import (
     ELICIT,
+    META_APPROVAL,
     Decision,
     answered,
     can_be_asked,
     decision_in,
+    declined,
     input_required,
     question,
     who_answers,
 )
+from toolcrib_mcp.front.envelope import INVALID_PARAMS
+from toolcrib_mcp.front.service import Caller, Request
+from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.toolboxes.progress import relayed_progress
-from toolcrib_mcp.toolboxes.results import META_APPROVAL, call_result, error_result
+from toolcrib_mcp.toolboxes.results import call_result, error_result
 from toolcrib_mcp.upstreams.eras import Era
 from toolcrib_runtime import EventListener, Toolbox, ToolCall, ToolResult
-from toolcrib_runtime.errors import NotPermitted
 from toolcrib_runtime.policy.approvals import PendingApproval
 
 
@@ -73,7 +74,7 @@ class Calling:
         self, call: ToolCall, pending: PendingApproval, decision: Decision, listener: EventListener | None
     ) -> dict[str, Any]:
         if decision == "no":
-            return error_result(_declined(self.definition), self.definition)
+            return error_result(declined(self.definition.id), self.definition)
         if decision == "yes":
             try:
                 approval = self.toolbox.grant(pending, by=who_answers(self.request.caller))
@@ -106,11 +107,3 @@ def _context_of(caller: Caller) -> ToolContext | None:
 
 def _arguments(call: ToolCall) -> Mapping[str, Any]:
     return call.arguments if isinstance(call.arguments, Mapping) else {}
-
-
-def _declined(definition: ToolDefinition) -> NotPermitted:
-    return NotPermitted(
-        f"The person who was asked does not allow this call of {quoted(definition.id)}.",
-        hint="Nothing was run. Do not make the call again unless you are told to.",
-        details={"reason": "declined"},
-    )

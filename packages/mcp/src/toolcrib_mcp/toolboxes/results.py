@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from toolcrib_core import ToolDefinition, ToolError
 from toolcrib_core.json_values import thaw
+from toolcrib_mcp.front.confirming import META_APPROVAL
 from toolcrib_mcp.outward import outward
 from toolcrib_mcp.rpc.codec import encode_message
 from toolcrib_mcp.toolboxes.wrapping import WRAPPER, needs_wrapper
@@ -14,9 +15,6 @@ from toolcrib_runtime.calls import ToolResult
 
 META_ERROR: Final = "io.toolcrib/error"
 """The whole error, for a program that knows it: `ToolError.from_dict` reads it."""
-
-META_APPROVAL: Final = "io.toolcrib/approval"
-"""In a result the question that somebody must decide, and in a request the approval that was granted."""
 
 
 def call_result(result: ToolResult, definition: ToolDefinition, *, era: Era) -> dict[str, Any]:

@@ -8,15 +8,18 @@ from typing import Any, Final, Literal, TypeAlias
 
 import orjson
 
-from toolcrib_core.wording import count
+from toolcrib_core.wording import count, quoted
 from toolcrib_mcp.front.envelope import INVALID_PARAMS
 from toolcrib_mcp.front.service import Caller
 from toolcrib_mcp.rpc import RpcError
-from toolcrib_runtime.errors import ApprovalRefused
+from toolcrib_runtime.errors import ApprovalRefused, NotPermitted
 from toolcrib_runtime.policy.approval_tokens import MAX_BY_LENGTH
 from toolcrib_runtime.policy.approvals import PendingApproval
 
 ELICIT: Final = "elicitation/create"
+
+META_APPROVAL: Final = "io.toolcrib/approval"
+"""In a result the question that somebody must decide, and in a request the approval that was granted."""
 
 MAX_STATE: Final = 8_192
 """How long a `requestState` may be: a question is far shorter."""
@@ -66,21 +69,24 @@ def who_answers(caller: Caller) -> str:
     return f"the user of {name}"[:MAX_BY_LENGTH] if isinstance(name, str) else "the user of the client"
 
 
-def input_required(pending: PendingApproval, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def input_required(pending: PendingApproval, arguments: Mapping[str, Any], *, prefix: str = "") -> dict[str, Any]:
     """The answer to a modern client: to ask, and to make the same call again with what was decided.
 
-    The state is the question itself. It is sealed, so that nobody can change it, and gives no right by itself.
+    The state is the question itself. It is sealed, so that nobody can change it, and gives no right by itself. Where
+    states of others come back on the same way, `prefix` tells it apart.
     """
     asked = {"method": ELICIT, "params": {"mode": "form", **question(pending, arguments)}}
     return {
         "resultType": "input_required",
         "inputRequests": {_QUESTION: asked},
-        "requestState": urlsafe_b64encode(orjson.dumps(pending.to_dict())).decode(),
+        "requestState": prefix + urlsafe_b64encode(orjson.dumps(pending.to_dict())).decode(),
     }
 
 
-def answered(params: Mapping[str, Any]) -> tuple[PendingApproval, Decision] | None:
+def answered(params: Mapping[str, Any], *, prefix: str = "") -> tuple[PendingApproval, Decision] | None:
     """The question that a modern client was asked, and what was decided; `None` if it was asked nothing.
+
+    With a `prefix`, a state that does not begin with it is somebody else's, and asked nothing either.
 
     Raises:
         RpcError: The state is not one that was given here.
@@ -88,8 +94,31 @@ def answered(params: Mapping[str, Any]) -> tuple[PendingApproval, Decision] | No
     state = params.get("requestState")
     if state is None:
         return None
+    if prefix:
+        if not isinstance(state, str) or not state.startswith(prefix):
+            return None
+        state = state.removeprefix(prefix)
     responses = params.get("inputResponses")
     return _read(state), decision_in(responses.get(_QUESTION) if isinstance(responses, Mapping) else None)
+
+
+def declined(tool_id: str) -> NotPermitted:
+    """The error for a call that somebody was asked about, and does not want."""
+    return NotPermitted(
+        f"The person who was asked does not allow this call of {quoted(tool_id)}.",
+        hint="Nothing was run. Do not make the call again unless you are told to.",
+        details={"reason": "declined"},
+    )
+
+
+def visible(text: str) -> str:
+    """Text with an escape for whatever is not drawn: what cannot be seen could hide half of a call from who decides."""
+    if text.isascii() and text.isprintable():
+        return text
+    # Only now: hardly any text needs it.
+    from toolcrib_mcp.scan.hidden import is_hidden
+
+    return "".join(_escaped(each) if is_hidden(each) or not each.isprintable() else each for each in text)
 
 
 def _read(state: object) -> PendingApproval:
@@ -103,10 +132,8 @@ def _read(state: object) -> PendingApproval:
 def _shown(arguments: Mapping[str, Any]) -> str:
     text = orjson.dumps(arguments).decode()
     cut = text[:MAX_SHOWN_ARGUMENTS]
-    # What cannot be seen could hide half of a call from the person who decides.
-    visible = cut if cut.isprintable() else "".join(each if each.isprintable() else _escaped(each) for each in cut)
     hidden = len(text) - len(cut)
-    return f"{visible}… ({count(hidden, 'more character')})" if hidden else visible
+    return f"{visible(cut)}… ({count(hidden, 'more character')})" if hidden else visible(cut)
 
 
 def _escaped(character: str) -> str:

@@ -1,0 +1,1 @@
+"""`toolcrib approvals`: calls that wait for somebody to allow them."""

@@ -1,0 +1,245 @@
+"""`ApprovalBook`: questions that wait for somebody at the command line, and what was decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import Connection, Select, delete, func, insert, select, update
+
+from toolcrib_core.wording import quoted
+from toolcrib_mcp.approvals.questions import (
+    DENIED,
+    GRANTED,
+    WAITING,
+    KeptQuestion,
+    QuestionState,
+    SealedContent,
+    forget_questions,
+    question_of,
+)
+from toolcrib_mcp.approvals.sealing import Seals
+from toolcrib_mcp.approvals.subjects import CallFacts, key_of
+from toolcrib_mcp.approvals.tables import QUESTIONS
+from toolcrib_mcp.errors import ApprovalNotFound
+from toolcrib_runtime.clock import SystemClock
+from toolcrib_runtime.errors import ApprovalRefused
+from toolcrib_runtime.policy.approval_tokens import refusal
+from toolcrib_runtime.policy.approvals import Approvals, ApprovalSubject
+from toolcrib_store import SqlSpentApprovals
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from toolcrib_mcp.approvals.key_file import StateKey
+    from toolcrib_store import Store
+
+TTL: Final = 3_600.0
+"""Seconds from the question to the call that uses the answer."""
+
+MAX_WAITING: Final = 32
+"""How many questions of one principal wait at once."""
+
+MAX_WAITING_IN_ALL: Final = 1_000
+
+MAX_CONTENT: Final = 256 * 1024
+"""How many bytes of a call are kept for the person who decides; a larger one nobody can look at."""
+
+_FORGOTTEN_AT_ONCE: Final = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unkeepable:
+    """Why a question cannot be kept for somebody to decide later."""
+
+    why: str
+
+
+class ApprovalBook:
+    """The questions in the database of a configuration; `open_store` needs `APPROVALS_LINE` for it.
+
+    Whoever has the key of the state directory and its database, and nobody else, can grant.
+    """
+
+    def __init__(self, store: Store, key: StateKey, *, ttl: float = TTL) -> None:
+        self._store = store
+        self._seals = Seals(key, purpose="approvals:content")
+        self.approvals = Approvals(
+            key.derived("approvals:signing"), ttl=ttl, ledger=SqlSpentApprovals(store), clock=_StoreClock(store)
+        )
+        """Signs what is granted, and takes each approval once."""
+
+    def now(self) -> float:
+        """Seconds since the epoch, as the database counts them."""
+        return self._store.now()
+
+    def find(self, subject: ApprovalSubject) -> KeptQuestion | None:
+        """The question about exactly this call, if there is one whose time is not over.
+
+        Raises:
+            StoreError: The database failed.
+        """
+        with self._store.reading() as connection:
+            return self._about(connection, subject)
+
+    def keep(
+        self, subject: ApprovalSubject, facts: CallFacts, *, reason: str, summary: str, instead_of: str | None = None
+    ) -> KeptQuestion | Unkeepable:
+        """Keep a question; the one that is there already about the same call counts, unless it is `instead_of`.
+
+        Raises:
+            StoreError: The database failed.
+        """
+        pending = self.approvals.request(subject, reason=reason, summary=summary)
+        content = SealedContent(facts=facts, pending=pending).dumped()
+        if len(content) > MAX_CONTENT:
+            return Unkeepable(why="it is too large to be shown to anybody")
+        now = self._store.now()
+        row: dict[str, Any] = {
+            "id": pending.id,
+            "subject": key_of(subject),
+            "principal": facts.principal,
+            "tool_id": facts.tool_id,
+            "server": facts.server,
+            "title": facts.title,
+            "client": facts.client,
+            "reason": reason,
+            "state": WAITING,
+            "sealed": self._seals.seal(content, row=pending.id),
+            "created_at": now,
+            "expires_at": pending.expires_at,
+        }
+        with self._store.writing() as connection:
+            forget_questions(connection, now, _FORGOTTEN_AT_ONCE)
+            found = self._about(connection, subject)
+            if found is not None and found.id != instead_of:
+                return found
+            # One whose time is over may still be there, behind many others.
+            connection.execute(delete(QUESTIONS).where(QUESTIONS.c.subject == row["subject"]))
+            if _waiting(connection, facts.principal) >= MAX_WAITING or _waiting(connection) >= MAX_WAITING_IN_ALL:
+                return Unkeepable(why="too many calls wait for a decision already")
+            connection.execute(insert(QUESTIONS).values(**row))
+            (kept,) = connection.execute(select(QUESTIONS).where(QUESTIONS.c.id == pending.id))
+            return question_of(kept)
+
+    def drop(self, question_id: str) -> None:
+        """Forget a question whose approval was used.
+
+        Raises:
+            StoreError: The database failed.
+        """
+        with self._store.writing() as connection:
+            connection.execute(delete(QUESTIONS).where(QUESTIONS.c.id == question_id))
+
+    def questions(self, *, principal: str | None = None) -> list[KeptQuestion]:
+        """All that wait or were decided, the oldest first; with a `principal`, only theirs.
+
+        Raises:
+            StoreError: The database failed.
+        """
+        every = self._alive().order_by(QUESTIONS.c.created_at, QUESTIONS.c.id)
+        if principal is not None:
+            every = every.where(QUESTIONS.c.principal == principal)
+        with self._store.reading() as connection:
+            return [question_of(each) for each in connection.execute(every)]
+
+    def question(self, question_id: str, *, principal: str | None = None) -> KeptQuestion:
+        """One of them.
+
+        Raises:
+            ApprovalNotFound: There is none, or its time is over, or it is somebody else's than the `principal`'s.
+            StoreError: The database failed.
+        """
+        with self._store.reading() as connection:
+            return question_of(self._row(connection, question_id, principal))
+
+    def facts(self, question_id: str, *, principal: str | None = None) -> CallFacts | None:
+        """What would run; `None` once somebody has decided.
+
+        Raises:
+            ApprovalNotFound: As `question`.
+            ApprovalRefused: What was kept was altered, or sealed under another key.
+            StoreError: The database failed.
+        """
+        with self._store.reading() as connection:
+            row = self._row(connection, question_id, principal)
+        return None if row.sealed is None else self._content(row).facts
+
+    def grant(self, question_id: str, *, by: str, principal: str | None = None) -> KeptQuestion:
+        """Allow the call, once; whoever asks for it again with the same arguments may make it until the time is over.
+
+        Raises:
+            ApprovalNotFound: As `question`.
+            ApprovalRefused: Somebody has decided already, or what was kept was altered.
+            StoreError: The database failed, and nothing was decided.
+        """
+        with self._store.writing() as connection:
+            row = self._undecided(connection, question_id, principal)
+            token = self.approvals.grant(self._content(row).pending, by=by)
+            return self._decide(connection, question_id, state=GRANTED, by=by, token=token)
+
+    def deny(self, question_id: str, *, by: str, principal: str | None = None) -> KeptQuestion:
+        """Refuse the call; until the time is over, the same call is refused without asking anybody.
+
+        Raises:
+            ApprovalNotFound: As `question`.
+            ApprovalRefused: Somebody has decided already.
+            StoreError: The database failed, and nothing was decided.
+        """
+        with self._store.writing() as connection:
+            self._undecided(connection, question_id, principal)
+            return self._decide(connection, question_id, state=DENIED, by=by, token=None)
+
+    def _alive(self) -> Select[Any]:
+        return select(QUESTIONS).where(QUESTIONS.c.expires_at > self._store.now())
+
+    def _about(self, connection: Connection, subject: ApprovalSubject) -> KeptQuestion | None:
+        row = connection.execute(self._alive().where(QUESTIONS.c.subject == key_of(subject))).one_or_none()
+        return None if row is None else question_of(row)
+
+    def _row(self, connection: Connection, question_id: str, principal: str | None) -> Any:
+        row = connection.execute(self._alive().where(QUESTIONS.c.id == question_id)).one_or_none()
+        if row is None or (principal is not None and row.principal != principal):
+            raise ApprovalNotFound(
+                f"No call waits under the id {quoted(question_id)}.",
+                hint="Its time may be over, or the call was made. `toolcrib approvals list` has those that wait.",
+            )
+        return row
+
+    def _undecided(self, connection: Connection, question_id: str, principal: str | None) -> Any:
+        row = self._row(connection, question_id, principal)
+        if row.state != WAITING:
+            raise ApprovalRefused(
+                f"{quoted(question_id)} was {row.state} already, by {row.decided_by}.",
+                hint="Nothing was changed.",
+                details={"reason": "decided", "state": row.state},
+            )
+        return row
+
+    def _decide(
+        self, connection: Connection, question_id: str, *, state: QuestionState, by: str, token: str | None
+    ) -> KeptQuestion:
+        decided = {"state": state, "decided_by": by, "token": token, "sealed": None}
+        connection.execute(update(QUESTIONS).where(QUESTIONS.c.id == question_id).values(**decided))
+        (row,) = connection.execute(select(QUESTIONS).where(QUESTIONS.c.id == question_id))
+        return question_of(row)
+
+    def _content(self, row: Any) -> SealedContent:
+        opened = self._seals.unseal(row.sealed, row=row.id)
+        if opened is None:
+            raise refusal("signature")
+        return SealedContent.loaded(opened)
+
+
+class _StoreClock(SystemClock):
+    """Approvals expire by the clock of the database, which never goes back."""
+
+    def __init__(self, store: Store) -> None:
+        self.wall = store.now
+
+
+def _waiting(connection: Connection, principal: str | None = None) -> int:
+    every = select(func.count()).select_from(QUESTIONS).where(QUESTIONS.c.state == WAITING)
+    if principal is not None:
+        every = every.where(QUESTIONS.c.principal == principal)
+    return connection.scalar(every) or 0

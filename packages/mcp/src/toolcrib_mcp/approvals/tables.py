@@ -1,0 +1,40 @@
+"""The table of calls that wait for somebody to allow them, as the newest migration leaves it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import Column, Float, Index, LargeBinary, MetaData, Table, Text
+
+from toolcrib_store import MigrationLine
+
+APPROVALS_LINE: Final = MigrationLine(
+    name="approvals", folder=Path(__file__).resolve().parent / "migrations", revisions=("ap0001",)
+)
+"""What `open_store` takes so that the table is there."""
+
+METADATA = MetaData()
+
+QUESTIONS = Table(
+    "approval_questions",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("subject", Text, nullable=False, unique=True),
+    Column("principal", Text, nullable=False),
+    Column("tool_id", Text, nullable=False),
+    Column("server", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("client", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("decided_by", Text),
+    Column("token", Text),
+    # What would run. It is gone once somebody has decided.
+    Column("sealed", LargeBinary),
+    Column("created_at", Float, nullable=False),
+    Column("expires_at", Float, nullable=False),
+    Index("ix_approval_questions_principal", "principal", "state"),
+    Index("ix_approval_questions_expires_at", "expires_at"),
+)
+"""Calls that wait, or were decided and not made yet; one for each subject, which is the digest of an exact call."""
