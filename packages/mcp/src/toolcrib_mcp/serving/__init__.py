@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolcrib_mcp.serving.admission import Admission
+from toolcrib_mcp.serving.admission import Admission, by_oauth
 from toolcrib_mcp.serving.live import LiveStatus, private_directory, read_live
 from toolcrib_mcp.serving.running import Mode, serve
 from toolcrib_mcp.serving.stopping import StopRequests, stop_signals, unless
@@ -12,6 +12,7 @@ __all__ = [
     "LiveStatus",
     "Mode",
     "StopRequests",
+    "by_oauth",
     "private_directory",
     "read_live",
     "serve",

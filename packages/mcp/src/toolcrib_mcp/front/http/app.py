@@ -6,16 +6,21 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from toolcrib_mcp.front.envelope import is_modern
-from toolcrib_mcp.front.http.body import ClientGone, read_message, skim
+from toolcrib_mcp.front.http.bearer import Bearers, check_query
+from toolcrib_mcp.front.http.body import Arriving, ClientGone, read_message, skim
 from toolcrib_mcp.front.http.guard import Guard
 from toolcrib_mcp.front.http.handshake import HandshakeFront
 from toolcrib_mcp.front.http.headers import Headers
 from toolcrib_mcp.front.http.modern import VERSION, ModernFront
 from toolcrib_mcp.front.http.param_headers import ParamHeaders
-from toolcrib_mcp.front.http.replies import CLOSE, Receive, Refusal, Scope, Send, send_json, send_refusal
+from toolcrib_mcp.front.http.rates import Rates
+from toolcrib_mcp.front.http.rechecking import Rechecked
+from toolcrib_mcp.front.http.replies import CLOSE, Event, Receive, Refusal, Scope, Send, send_json, send_refusal
+from toolcrib_mcp.front.http.resource import WELL_KNOWN
 from toolcrib_mcp.front.http.sessions import Sessions
 from toolcrib_mcp.front.http.settings import HttpFrontSettings
 from toolcrib_mcp.front.http.under_way import UnderWay
+from toolcrib_mcp.front.listening import LISTEN
 from toolcrib_mcp.front.service import Identity, Service
 from toolcrib_mcp.rpc.messages import is_message, params_of
 from toolcrib_mcp.upstreams.eras import HANDSHAKE_VERSIONS
@@ -51,8 +56,11 @@ class HttpFront:
         self._settings = settings
         self._mounts = dict(mounts or {})
         self._guard = Guard(settings)
+        self._bearers = Bearers(settings)
+        self._rates = Rates(settings.requests_per_minute, clock=clock)
         self._under_way = UnderWay(settings.max_requests)
         self._sessions = Sessions(service, settings=settings, clock=clock)
+        self._metadata = _metadata(settings)
         self._params = ParamHeaders(service, clock=clock)
         self._handshake = HandshakeFront(self._sessions, settings=settings, under_way=self._under_way)
         self._modern = ModernFront(service, settings=settings, under_way=self._under_way, params=self._params)
@@ -68,12 +76,14 @@ class HttpFront:
             await self._live(receive, send)
         if scope["type"] != "http":
             return
+        arriving = Arriving(scope, receive)
         try:
             headers = Headers(scope["headers"])
             self._guard.check_target(headers)
-            await self._route(scope, headers, receive, send)
+            check_query(scope.get("query_string", b""))
+            await self._route(scope, headers, arriving, send)
         except Refusal as refusal:
-            await _refuse(refusal, receive, send)
+            await self._refuse(refusal, arriving, send)
         except ClientGone:
             return
 
@@ -89,7 +99,9 @@ class HttpFront:
         if mounted is not None:
             await mounted(scope, receive, send)
         elif path in _PATHS:
-            await self._serve(scope["method"], headers, receive, send)
+            await self._serve(scope, headers, receive, send)
+        elif path in self._metadata and scope["method"] == "GET":
+            await send_json(send, self._metadata[path])
         elif path == HEALTH_PATH and scope["method"] == "GET":
             await send_json(send, b'{"status":"ok"}\n')
         else:
@@ -100,15 +112,18 @@ class HttpFront:
         place = next(places, None)
         return None if place is None else self._mounts[place]
 
-    async def _serve(self, method: str, headers: Headers, receive: Receive, send: Send) -> None:
-        principal = await self._guard.identity(headers)
+    async def _serve(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+        method = scope["method"]
+        principal = await self._bearers.identity(headers)
+        self._rates.take(principal, scope)
         version = headers.get(VERSION)
         modern = version is not None and version not in HANDSHAKE_VERSIONS
         if method == "POST":
             await self._post(headers, principal, receive, send, modern=modern)
         elif method == "GET" and not modern:
             self._under_way.check_room()
-            await self._handshake.stream(headers, principal, receive=receive, send=send)
+            watched = self._rechecked(headers, principal, receive)
+            await self._handshake.stream(headers, principal, receive=watched, send=send)
         elif method == "DELETE" and not modern:
             await self._handshake.delete(headers, principal, send)
         else:
@@ -125,6 +140,8 @@ class HttpFront:
         message = _checked(await read_message(headers, receive, settings=self._settings))
         if "method" in message and "id" in message:
             front = self._modern if modern or is_modern(params_of(message)) else self._handshake
+            if message["method"] == LISTEN:
+                receive = self._rechecked(headers, principal, receive)
             await front.answer(message, headers, principal, receive=receive, send=send)
         elif not modern:
             await self._handshake.take(message, headers, principal, send)
@@ -132,6 +149,36 @@ class HttpFront:
             await self._modern.take(headers, send)
         else:
             raise Refusal(400, "No question of the server waits for an answer in this version of the protocol.")
+
+    def _rechecked(self, headers: Headers, principal: Identity | None, receive: Receive) -> Receive:
+        """For what stays open without an end; a call ends by itself, and would leave nobody knowing what it did."""
+        if self._settings.authenticate is None:
+            return receive
+        return Rechecked(
+            receive,
+            principal=principal,
+            identify=lambda: self._bearers.identity(headers),
+            every=self._settings.recheck_interval,
+        )
+
+    async def _refuse(self, refusal: Refusal, arriving: Arriving, send: Send) -> None:
+        most = None
+        if arriving.has_much_to_come and CLOSE not in refusal.headers:
+            refusal.headers = (*refusal.headers, CLOSE)
+            most = self._settings.max_body
+        if CLOSE not in refusal.headers:
+            await send_refusal(send, refusal)
+            return
+
+        async def hold_the_end(event: Event) -> None:
+            if event["type"] == "http.response.body":
+                await send({**event, "more_body": True})
+                await skim(arriving, most=most)
+                await send({"type": "http.response.body", "body": b""})
+            else:
+                await send(event)
+
+        await send_refusal(hold_the_end, refusal)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:
@@ -162,17 +209,9 @@ def _checked(message: object) -> Mapping[str, Any]:
     return message
 
 
-async def _refuse(refusal: Refusal, receive: Receive, send: Send) -> None:
-    if CLOSE not in refusal.headers:
-        await send_refusal(send, refusal)
-        return
-
-    async def hold_the_end(event: Mapping[str, Any]) -> None:
-        if event["type"] == "http.response.body":
-            await send({**event, "more_body": True})
-            await skim(receive)
-            await send({"type": "http.response.body", "body": b""})
-        else:
-            await send(dict(event))
-
-    await send_refusal(hold_the_end, refusal)
+def _metadata(settings: HttpFrontSettings) -> Mapping[str, bytes]:
+    """What is told of the front at which paths; a proxy before it may have taken something off the front of them."""
+    resource = settings.resource
+    if resource is None:
+        return {}
+    return dict.fromkeys((WELL_KNOWN, WELL_KNOWN + PATH, resource.metadata_path), resource.metadata())

@@ -4,18 +4,46 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from typing import Final
 
 from toolcrib_mcp.front.http.headers import Headers
-from toolcrib_mcp.front.http.replies import CLOSE, Receive, Refusal
+from toolcrib_mcp.front.http.replies import CLOSE, Event, Receive, Refusal, Scope
 from toolcrib_mcp.front.http.settings import HttpFrontSettings
 from toolcrib_mcp.front.reading import PARSE_ERROR
 from toolcrib_mcp.rpc.codec import decode
+
+SMALL: Final = 64 * 1024
+"""Bytes of a body that is dropped without much ado when its request is refused."""
 
 _LINGER_SECONDS = 10.0
 
 
 class ClientGone(Exception):
     """The client left before it had sent its request."""
+
+
+class Arriving:
+    """What a client sends, and how much of it is still to come."""
+
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        self._lines: list[tuple[bytes, bytes]] = scope["headers"]
+        self._receive = receive
+        self._came = False
+
+    async def __call__(self) -> Event:
+        """The next event."""
+        event = await self._receive()
+        if event["type"] != "http.request" or not event.get("more_body", False):
+            self._came = True
+        return event
+
+    @property
+    def has_much_to_come(self) -> bool:
+        """Whether the rest of the request may be longer than is worth taking for nothing."""
+        return not self._came and any(
+            name == b"transfer-encoding" or (name == b"content-length" and not _is_small(value))
+            for name, value in self._lines
+        )
 
 
 async def read_message(headers: Headers, receive: Receive, *, settings: HttpFrontSettings) -> object:
@@ -52,15 +80,21 @@ async def _read(headers: Headers, receive: Receive, settings: HttpFrontSettings)
     return bytes(body)
 
 
-async def skim(receive: Receive) -> None:
+async def skim(receive: Receive, *, most: int | None = None) -> None:
     """Drop what still comes of a body, for a moment: one who is cut off while sending may not read the refusal."""
+    dropped = 0
     with suppress(TimeoutError):
         async with asyncio.timeout(_LINGER_SECONDS):
-            while True:
+            while most is None or dropped <= most:
                 event = await receive()
                 if event["type"] != "http.request" or not event.get("more_body", False):
                     return
+                dropped += len(event.get("body", b""))
 
 
 def _too_large(limit: int) -> Refusal:
     return Refusal(413, f"The body is larger than the {limit} bytes that are taken.", headers=(CLOSE,))
+
+
+def _is_small(length: bytes) -> bool:
+    return length.isdigit() and int(length[:20]) <= SMALL

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from toolcrib_mcp.front.asking import CONNECTION_CLOSED
 from toolcrib_mcp.front.http.asks import Asks
+from toolcrib_mcp.front.http.rechecking import UNWELCOME
 from toolcrib_mcp.front.http.replies import (
     PING,
     HeaderLines,
@@ -32,6 +33,7 @@ CANCELLED: Final = -32800
 """The code that a request ends with which its client took back; on a stream of the handshake era, something must."""
 
 _MINDED_AFTER = 0.1
+_ENDS = frozenset({"http.disconnect", UNWELCOME})
 _logger = logging.getLogger("toolcrib.mcp")
 
 
@@ -187,12 +189,15 @@ class Exchange:
         while True:
             try:
                 async with asyncio.timeout(self._settings.ping_interval):
-                    while (await self._receive())["type"] != "http.disconnect":
+                    while (event := await self._receive())["type"] not in _ENDS:
                         pass
             except TimeoutError:
                 await self._say(PING)
             else:
-                self._leave()
+                if event["type"] == UNWELCOME:
+                    self.stop(Stop.ENDED)
+                else:
+                    self._leave()
                 return
 
     def _leave(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from toolcrib_mcp.front.http.exchange import Exchange, Stop
 from toolcrib_mcp.front.http.headers import Headers
+from toolcrib_mcp.front.http.rechecking import UNWELCOME
 from toolcrib_mcp.front.http.replies import (
     PING,
     SESSION,
@@ -139,9 +140,9 @@ class HandshakeFront:
 
 
 async def _watch(receive: Receive, session: Session) -> None:
-    """Wait until the client has gone, and wake whoever tells it something."""
+    """Wait until the client has gone or has to go, and wake whoever tells it something."""
     try:
-        while (await receive())["type"] != "http.disconnect":
+        while (await receive())["type"] not in {"http.disconnect", UNWELCOME}:
             pass
     finally:
         session.news.set()

@@ -26,6 +26,7 @@ PING: Final = b": ping\n\n"
 
 CLOSE: Final = (b"connection", b"close")
 SESSION: Final = b"mcp-session-id"
+RETRY_SOON: Final = (b"retry-after", b"5")
 
 _JSON = (b"content-type", b"application/json")
 _STREAM: HeaderLines = (
@@ -76,8 +77,7 @@ def refused(error: RpcError, request_id: str | int | None) -> Refusal:
 
 def no_room(message: str, request_id: str | int | None = None) -> Refusal:
     """The refusal for want of room; a client may come again."""
-    headers = ((b"retry-after", b"5"),)
-    return Refusal(503, message, code=CONNECTION_CLOSED, headers=headers, request_id=request_id)
+    return Refusal(503, message, code=CONNECTION_CLOSED, headers=(RETRY_SOON,), request_id=request_id)
 
 
 def failed() -> RpcError:

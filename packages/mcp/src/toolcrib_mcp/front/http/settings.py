@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from toolcrib_mcp.front.http.resource import ProtectedResource
 from toolcrib_mcp.front.service import Identity
 from toolcrib_runtime.guards.secrets import Secret
 from toolcrib_runtime.policy.bounds import check_number, check_whole
@@ -42,6 +43,12 @@ class HttpFrontSettings:
     """Who may come in, each with the bearer token that says so; without any, everybody may."""
     authenticate: Authenticate | None = None
     """Asked at every request who a bearer token belongs to that is none of the `tokens`; nobody else may come in."""
+    resource: ProtectedResource | None = None
+    """Where clients get tokens that `authenticate` knows, and the scopes that these need; told to whoever asks."""
+    recheck_interval: float = 30.0
+    """Seconds after which `authenticate` is asked again about the client of a stream that stays open."""
+    requests_per_minute: int | None = None
+    """How many requests a principal may send, or where nobody is asked, an address; without a number, any."""
     allowed_hosts: tuple[str, ...] = ()
     """Names and addresses, without a port, that a request may be for, beside those of this machine itself."""
     allow_addresses: bool = False
@@ -79,8 +86,13 @@ class HttpFrontSettings:
     def __post_init__(self) -> None:
         for name in _SECONDS:
             check_number(name, getattr(self, name), least=0)
+        check_number("recheck_interval", self.recheck_interval, least=0.01)
         for name in ("max_body", "max_sessions", "max_requests"):
             check_whole(name, getattr(self, name), least=1)
+        if self.requests_per_minute is not None:
+            check_whole("requests_per_minute", self.requests_per_minute, least=1)
+        if self.resource is not None and self.authenticate is None:
+            raise ValueError("a `resource` needs `authenticate`, which knows the tokens that are given out for it")
         for principal, token in self.tokens.items():
             if not _SENDABLE.fullmatch(token.reveal()):
                 raise ValueError(f"the token of `{principal}` must be visible ASCII, for a header has to carry it")
