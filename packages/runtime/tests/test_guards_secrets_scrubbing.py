@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcrib_runtime.guards.secrets.scrubbing import MAX_DEPTH, MIN_SECRET_LENGTH, Scrubber
+from toolcrib_runtime.guards.secrets.scrubbing import MAX_DEPTH, Scrubber
 from toolcrib_runtime.guards.secrets.secret import REDACTED, Secret
+from toolcrib_runtime.guards.secrets.spellings import MIN_SECRET_LENGTH
 
 CANARY = 'canary/+ "ü"\\' + "4f9a1c07"
 

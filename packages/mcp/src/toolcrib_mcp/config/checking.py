@@ -76,6 +76,9 @@ def check_server(server: ServerConfig, findings: Findings, *, place: str, enviro
 def _check_transport(server: ServerConfig) -> None:
     transport = server.transport()
     if isinstance(transport, HttpTransport):
+        if server.settings.sandbox is not None:
+            message = "It has a `sandbox`, and is reached by a URL: there are walls only around what is started here."
+            raise _unusable(server, "/url", message, "Remove `sandbox` under `toolcrib.servers`.")
         _check_url(server, transport)
         _check_headers(server, transport)
     elif not _is_absolute(transport.cwd):

@@ -154,7 +154,9 @@ class OAuthSettings(SettingsModel):
     resource: Annotated[str, Field(pattern=r"^https?://", max_length=500)]
     """What this gateway is called; only tokens whose `aud` says so are taken."""
     jwks: Annotated[str, Field(min_length=1, max_length=4096)]
-    """The issuer's keys: a file, or a URL."""
+    """The issuer's keys: a file, as seen from the configuration, or a URL."""
+    network: NetGrant | None = None
+    """What may be reached for the keys; without one, what their URL names."""
     required_scopes: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] = ()
     """Scopes that every token needs."""
     principal_claim: Annotated[str, Field(min_length=1, max_length=100)] = "sub"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolcrib_mcp.config import GatewaySettings, ServerConfig, ServerSettings, network_for, reveal
+from toolcrib_mcp.config.settings import ServerSandbox
 from toolcrib_mcp.config.transports import HttpTransport, StdioTransport
 from toolcrib_mcp.rpc import Wire, open_stdio_wire
 from toolcrib_mcp.upstreams.eras import ClientFace
@@ -16,8 +17,10 @@ from toolcrib_mcp.upstreams.http_wire import open_http_wire
 from toolcrib_mcp.upstreams.links import Connect
 from toolcrib_mcp.upstreams.settings import RestartRules, UpstreamSettings
 from toolcrib_mcp.upstreams.supervisor import Upstream, UpstreamHooks
+from toolcrib_mcp.upstreams.walls import limits_of, restricts_files, wishes_of
 from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
 from toolcrib_runtime.guards.process import LONG_LIVED, ProcessSpec
+from toolcrib_runtime.guards.process.spec import DEFAULT_PATH
 from toolcrib_runtime.guards.secrets import Scrubber, Secret
 
 INHERITED: Final = ("PATH", "HOME", "LANG", "LC_ALL", "LOGNAME", "SHELL", "TERM", "USER", "TMPDIR")
@@ -55,7 +58,8 @@ def upstream_of(
     max_message = gateway.limits.max_message_bytes
     if isinstance(transport, StdioTransport):
         plain = transport.map(lambda _, text: reveal(text))
-        connect = _by_process(plain, environ, max_line=max_message, scrubber=scrubber)
+        sandbox = server.settings.sandbox
+        connect = _by_process(plain, environ, sandbox=sandbox, max_line=max_message, scrubber=scrubber)
         address = f"stdio:{scrubber.scrub_line(plain.command, max_length=200)}"
     else:
         connect = _over_http(transport, server, max_message=max_message, scrubber=scrubber, known_tools=known_tools)
@@ -88,17 +92,28 @@ def settings_of(own: ServerSettings, gateway: GatewaySettings) -> UpstreamSettin
 
 
 def _by_process(
-    transport: StdioTransport[str], environ: Mapping[str, str], *, max_line: int, scrubber: Scrubber
+    transport: StdioTransport[str],
+    environ: Mapping[str, str],
+    *,
+    sandbox: ServerSandbox | None,
+    max_line: int,
+    scrubber: Scrubber,
 ) -> Connect:
     inherited = {name: environ[name] for name in INHERITED if name in environ}
+    if restricts_files(sandbox):
+        # Behind a list of files only its private directory is there for temporary ones.
+        inherited.pop("TMPDIR", None)
+    env = inherited | dict(transport.env)
+    argv = (transport.command, *transport.args)
 
     async def connect() -> Wire:
         spec = ProcessSpec(
-            argv=(transport.command, *transport.args),
+            argv=argv,
             # As every MCP client does it: relative paths in the arguments are the user's own.
             cwd=transport.cwd or str(Path.cwd()),
-            env=inherited | dict(transport.env),
-            limits=_LIMITS,
+            env=env,
+            limits=limits_of(sandbox, _LIMITS),
+            sandbox=wishes_of(sandbox, argv, path=env.get("PATH", DEFAULT_PATH)),
             # Servers need `PYTHONPATH` and the like, and who wrote the file chose the program already.
             trusted_env=True,
         )

@@ -57,8 +57,10 @@ def noise_of(link: Link) -> Counter[str]:
 
 def _running(link: Link, scrubber: Scrubber) -> dict[str, Any]:
     agreement = link.session.agreement
+    child = link.wire.child if isinstance(link.wire, StdioWire) else None
     return {
-        "pid": link.wire.child.pid if isinstance(link.wire, StdioWire) else None,
+        "pid": None if child is None else child.pid,
+        "sandbox": None if child is None else child.sandbox.to_dict(),
         "era": agreement.era,
         "protocol_version": agreement.protocol_version,
         "server": scrubber.scrub(agreement.server_info),

@@ -52,6 +52,8 @@ class UpstreamHealth(BaseModel):
     """Seconds until the next start may be tried, where it has to wait."""
     address: str | None = None
     pid: int | None = None
+    sandbox: Mapping[str, Any] | None = None
+    """The walls around its process, as they are while it runs; see `SandboxReport`."""
     era: Era | None = None
     protocol_version: str | None = None
     server: Mapping[str, Any] | None = None

@@ -6,21 +6,15 @@ a way that nothing recognises.
 
 from __future__ import annotations
 
-import base64
-import json
-import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Final
-from urllib.parse import quote, quote_plus
 
 from toolcrib_core import JsonValue
 from toolcrib_runtime.guards.secrets.secret import REDACTED, Secret
 from toolcrib_runtime.guards.secrets.shapes import PATHS, SHAPES, names_a_secret, replace_shapes
-
-MIN_SECRET_LENGTH: Final = 6
-"""Shorter secrets are not searched for: `a` or `test` would turn every text into bullets."""
+from toolcrib_runtime.guards.secrets.spellings import longest_first, spellings
 
 MAX_DEPTH: Final = 100
 """What is nested deeper is replaced as a whole."""
@@ -50,11 +44,8 @@ class Scrubber:
 
     def add(self, *secrets: Secret) -> None:
         """Search for these secrets, too; one of fewer than six characters is ignored."""
-        long_enough = [secret.reveal() for secret in secrets if len(secret.reveal()) >= MIN_SECRET_LENGTH]
         with self._lock:
-            spellings = {each.reveal() for each in self._spellings}.union(*map(_spellings, long_enough))
-            # The longest first: a secret may be a part of another one.
-            self._spellings = tuple(map(Secret, sorted(spellings, key=lambda each: (-len(each), each))))
+            self._spellings = longest_first(each.reveal() for each in (*self._spellings, *spellings(secrets)))
 
     def scrub_text(self, text: str) -> str:
         """The text without secrets, however long it is."""
@@ -118,27 +109,3 @@ def _said(value: object) -> str:
     with suppress(Exception):  # its `__repr__` is somebody else's code
         return repr(value)
     return f"a value of type `{type(value).__name__}`"
-
-
-def _spellings(text: str) -> Iterator[str]:
-    """A secret as it may appear: plain, escaped for JSON, Python and URLs, in hexadecimal and in base64."""
-    data = text.encode()
-    yield text
-    yield repr(text)[1:-1]
-    yield from (json.dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False))
-    for quoted in (quote(text), quote(text, safe=""), quote_plus(text)):
-        yield from (quoted, re.sub("%..", lambda escape: escape[0].lower(), quoted))
-    yield from (data.hex(), data.hex().upper())
-    for standard in _in_base64(data):
-        yield from (standard, standard.replace("+", "-").replace("/", "_"))
-
-
-def _in_base64(data: bytes) -> Iterator[str]:
-    """The data in base64, alone and inside longer data, as in `user:password`.
-
-    A character holds six bits. Those that hold bits of a neighbour, too, are left out.
-    """
-    yield base64.b64encode(data).decode()
-    for before in range(3):
-        encoded = base64.b64encode(bytes(before) + data).decode()
-        yield encoded[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]

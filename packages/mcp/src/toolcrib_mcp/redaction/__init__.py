@@ -1,0 +1,28 @@
+"""Taking secrets out of what servers answer, before anybody reads, keeps or logs it.
+
+What is promised. Out of every result and every error of a call that passes the safeguards are taken, wherever they
+stand in its texts (of any kind of content, known or not; keys of objects; `_meta`; addresses; the message and the data
+of an error):
+
+- the secrets of this configuration: what stands under `env` and `headers`, in arguments and in URLs, in the plain and
+  in the usual encodings (JSON, Python, URL, hexadecimal, base64, also inside longer base64). `configured_secrets` says
+  which values count: those under a name that says so, and those that look like nothing but a secret. `production` and
+  `us-east-1` do not, and nothing of fewer than six characters does;
+- with `redact: known-formats` whatever else has the form of a secret, too, as `toolcrib_runtime.guards.secrets` knows
+  them. That may also take what is none; bench/redaction.py measures how often it errs on either side.
+
+Base64 (`blob`, or `data` beside a `mimeType`) is decoded and searched if it holds text; in what is binary only a secret
+that stands there in plain is found.
+
+What is not promised. A secret that was cut in two by its server (over two contents, two calls or two progress notices),
+written as a number, or in an encoding that is not in the list, comes through: this stops accidents, and no server that
+wants to give a secret away. Only what passes the safeguards is searched: texts that a server lists (descriptions,
+prompts) and what it sends unasked are not.
+"""
+
+from __future__ import annotations
+
+from toolcrib_mcp.redaction.configured import configured_secrets
+from toolcrib_mcp.redaction.redactor import Redacted, ResultRedactor
+
+__all__ = ["Redacted", "ResultRedactor", "configured_secrets"]
