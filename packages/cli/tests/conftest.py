@@ -49,6 +49,12 @@ class Workshop:
         """Put these servers into the configuration."""
         document = {"mcpServers": servers, **({"toolcrib": settings} if settings else {})}
         self.config.write_text(json.dumps(document), encoding="utf-8")
+        self.permit('default = "allow"')
+
+    def permit(self, *lines: str) -> None:
+        """Let this be the policy; without a word of a test everything is allowed, since servers declare no effects."""
+        policy = "\n".join(("version = 1", *lines))
+        self.config.with_name("toolcrib.policy.toml").write_text(policy, encoding="utf-8")
 
     def command(self, name: str, *options: str) -> list[str]:
         """The command line for a command about this configuration."""

@@ -45,6 +45,8 @@ def _config(directory: Path, family: str, **modes: str):
     }
     file = directory / "mcp.json"
     file.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+    # Nobody declares what these tools do, and no client here can be asked.
+    file.with_name("toolcrib.policy.toml").write_text('version = 1\ndefault = "allow"\n', encoding="utf-8")
     return load_config(file)
 
 
@@ -111,7 +113,8 @@ async def test_while_it_serves_its_health_can_be_read_and_afterwards_not(tmp_pat
         (live,) = read_live(state, now=0)
 
     assert (live.pid, live.mode, live.address) == (os.getpid(), "proxy", url)
-    assert [path.name for path in state.iterdir()] == ["catalog.json"]
+    kept = {"approvals.key", "artifacts.db", "audit", "audit.key", "audit.pub", "catalog.json"}
+    assert {path.name for path in state.iterdir()} == kept
 
 
 @pytest.mark.enable_socket

@@ -51,6 +51,7 @@ class Auth(StrEnum):
 
     NONE = "none"
     TOKENS = "tokens"
+    OAUTH = "oauth"
 
 
 class LogLevel(StrEnum):
@@ -113,8 +114,14 @@ def serve(
         typer.Option(metavar="NAME", help="Who the client over standard input and output is.", rich_help_panel=_WHO),
     ] = None,
     auth: Annotated[
-        Auth, typer.Option(metavar="KIND", help="`tokens`: clients over HTTP need one.", rich_help_panel=_WHO)
-    ] = Auth.NONE,
+        Auth | None,
+        typer.Option(
+            metavar="KIND",
+            help="What clients over HTTP need: `tokens` of toolcrib, `oauth` those of an authorization server, or "
+            "`none`. Without it, `oauth` where the configuration has `http.oauth`.",
+            rich_help_panel=_WHO,
+        ),
+    ] = None,
     admin_api: Annotated[
         bool,
         typer.Option("--admin-api", help="Serve the management API of toolsets, too.", rich_help_panel=_WHO),
@@ -137,7 +144,12 @@ def serve(
         choice=choice,
         mode=None if mode is None else mode.value,
         http=http,
-        clients=Clients(toolsets=toolsets, principal=principal, tokens=auth is Auth.TOKENS, admin_api=admin_api),
+        clients=Clients(
+            toolsets=toolsets,
+            principal=principal,
+            auth=None if auth is None else auth.value,
+            admin_api=admin_api,
+        ),
         log_level=log_level.value,
     )
 

@@ -18,6 +18,7 @@ from toolcrib_mcp.errors import GatewayError
 
 if TYPE_CHECKING:
     from toolcrib_mcp.catalog import CatalogSnapshot
+    from toolcrib_mcp.front import Request
     from toolcrib_mcp.gateway import ExecuteResult, Gateway
 
 _MAX_READ: Final = 4 * 1024 * 1024
@@ -25,21 +26,23 @@ _VIEW_CALL: Final = "tool_view "
 
 
 def run_call(
-    *, choice: Choice, tool: str, pairs: Sequence[str], args: str | None, timeout: float, as_json: bool
+    *, choice: Choice, tool: str, pairs: Sequence[str], args: str | None, timeout: float, as_json: bool, yes: bool
 ) -> int:
-    """Make the call, print its result, and give the exit code.
+    """Make the call, print its result, and give the exit code; with `yes` nobody is asked whether it may run.
 
     Raises:
         ToolError: The call could not be made.
         BadParameter: The arguments cannot be read.
     """
+    from toolcrib_cli.consent import request_of_this_person
 
     async def work(gateway: Gateway) -> ExecuteResult:
         snapshot = gateway.hub.catalog.snapshot()
         tool_id = resolve(snapshot, tool)
         arguments = read_arguments(pairs, args, snapshot.hydrate(tool_id).input_schema)
-        with working(f"Calling {tool_id} …"):
-            return await execute(gateway, tool_id, arguments)
+        with working(f"Calling {tool_id} …") as stop_saying_so:
+            request = request_of_this_person(yes=yes, before_asking=stop_saying_so)
+            return await execute(gateway, tool_id, arguments, request=request)
 
     result = with_gateway(choice, work, timeout=timeout, keeping=True)
     if as_json:
@@ -49,7 +52,9 @@ def run_call(
     return FAILED if result.is_error else 0
 
 
-async def execute(gateway: Gateway, tool_id: str, arguments: dict[str, Any]) -> ExecuteResult:
+async def execute(
+    gateway: Gateway, tool_id: str, arguments: dict[str, Any], *, request: Request | None = None
+) -> ExecuteResult:
     """Call a tool.
 
     Raises:
@@ -58,7 +63,7 @@ async def execute(gateway: Gateway, tool_id: str, arguments: dict[str, Any]) -> 
     from toolcrib_mcp.rpc import RpcError
 
     try:
-        return await gateway.execute(tool_id, arguments)
+        return await gateway.execute(tool_id, arguments, request=request)
     except RpcError as failure:
         raise GatewayError(f"The server of {quoted(tool_id)} answered with an error: {failure.message}") from None
 

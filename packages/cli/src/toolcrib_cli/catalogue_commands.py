@@ -103,6 +103,7 @@ def call(
         typer.Option("--args", metavar="JSON", help="The arguments as a JSON object, as `@FILE`, or `-` for stdin."),
     ] = None,
     timeout: TimeoutOption = 30,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Run it without asking, where the policy asks.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Call a tool and print its result.
@@ -114,7 +115,8 @@ def call(
     """
     from toolcrib_cli.call_command import run_call
 
-    raise typer.Exit(run_call(choice=choice, tool=tool, pairs=pairs, args=args, timeout=timeout, as_json=as_json))
+    code = run_call(choice=choice, tool=tool, pairs=pairs, args=args, timeout=timeout, as_json=as_json, yes=yes)
+    raise typer.Exit(code)
 
 
 @about_a_catalogue

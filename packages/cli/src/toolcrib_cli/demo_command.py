@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from rich.console import Console
 
 from toolcrib_cli.config_choice import current_directory
-from toolcrib_cli.demo import part_scenes, scenes
+from toolcrib_cli.demo import part_scenes, safety_scene, scenes
 from toolcrib_cli.demo.stage import Stage
 from toolcrib_cli.screen import screen
 from toolcrib_cli.session import open_hub, run
@@ -30,6 +30,7 @@ SCENES: Final[tuple[Scene, ...]] = (
     part_scenes.use_a_toolpack,
     part_scenes.hand_over,
     part_scenes.seal_a_key,
+    safety_scene.ask_somebody,
 )
 """What is shown, in this order; each has a heading and a few lines."""
 
@@ -47,7 +48,7 @@ def run_demo(*, console: Console | None = None) -> None:
 
 async def _play(stage: Stage) -> None:
     asked = Asked(config=GatewayConfig(servers={}), demo=True, folder=current_directory())
-    async with open_hub(asked, state=None) as hub:
+    async with open_hub(asked) as hub:
         await hub.start(timeout=_SECONDS)
         await _play_on(hub, stage)
 

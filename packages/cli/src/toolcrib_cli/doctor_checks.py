@@ -24,6 +24,8 @@ Verdict: TypeAlias = Literal["ok", "note", "warning", "broken"]
 OLDEST_PYTHON: Final = (3, 11)
 _MAX_FINDINGS: Final = 10
 _MAX_LAST_WORDS: Final = 3
+# Of the findings about tools: what may be an attack, which many small repairs must not push off the screen.
+_FIRST: Final = ("left-out", "withheld", "flagged")
 _VENDORS: Final = ("openai", "anthropic", "google-genai", "claude-agent-sdk")
 _KNOWN_TEXT: Final = "Hello, tool crib!"
 _KNOWN_TOKENS: Final = 5
@@ -119,7 +121,7 @@ def check_state(asked: Asked) -> Check:
 
 def check_database(asked: Asked) -> Check:
     """The database of large results, from end to end where it is not huge."""
-    from toolcrib_mcp.gateway.opening import ARTIFACTS
+    from toolcrib_mcp.state_files import ARTIFACTS
 
     file = None if asked.state_dir is None else asked.state_dir / ARTIFACTS
     if file is None or not _may_be_there(file):
@@ -176,8 +178,9 @@ def check_servers(report: StatusReport) -> Iterator[Check]:
 
 
 def check_tools(report: StatusReport) -> Check:
-    """What the catalogue found in the tools that servers list: each that is left out, unlisted or repaired."""
+    """What the catalogue found in the tools that servers list: what is left out or flagged first, then the rest."""
     found = [finding for server in report.servers() for finding in server.status.get("findings", ())]
+    found.sort(key=lambda each: each.get("kind") not in _FIRST)
     if not found:
         return Check(name="tools", verdict="ok", said="nothing is wrong with any tool's name, text or schema")
     told = [_finding(each) for each in found[:_MAX_FINDINGS]]
@@ -185,6 +188,28 @@ def check_tools(report: StatusReport) -> Check:
     names = listed(dict.fromkeys(str(each.get("kind")) for each in found))
     said = f"{count(len(found), 'finding')} about tools ({names})"
     return Check(name="tools", verdict="warning", said=said, hint="\n".join(told) + more, details=found)
+
+
+def check_walls(report: StatusReport) -> Iterator[Check]:
+    """The walls around the servers that run here, as they stand; nothing where no server runs here."""
+    walls = {each.name: each.health["sandbox"] for each in report.servers() if "sandbox" in each.health}
+    if not walls:
+        return
+    held = {name: ", ".join(_walls(each)) for name, each in walls.items()}
+    behind = [f"{shown(name)} ({by})" for name, by in held.items() if by]
+    without = [shown(name) for name, by in held.items() if not by]
+    said = [f"behind walls: {', '.join(behind)}"] if behind else []
+    if without:
+        said.append(f"without: {', '.join(without)}, which can reach what their user can")
+    hint = "" if behind else "A server gets them by `sandbox` under `toolcrib.servers`."
+    yield Check(name="walls", verdict="ok", said="; ".join(said), hint=hint, details=walls)
+
+
+def _walls(sandbox: Mapping[str, Any]) -> Iterator[str]:
+    if sandbox.get("network") != "not isolated":
+        yield f"network: {sandbox.get('network')}"
+    if sandbox.get("landlock") not in {"off", "unavailable"}:
+        yield f"files: Landlock {sandbox.get('landlock')}"
 
 
 def _may_be_there(file: Path) -> bool:

@@ -22,6 +22,7 @@ from toolcrib_cli.doctor_checks import (
     check_tools,
     check_toolsets,
     check_vocabulary,
+    check_walls,
 )
 from toolcrib_cli.edge import FAILED
 from toolcrib_cli.screen import print_json, printable, say, screen
@@ -68,6 +69,7 @@ def _checks(choice: Choice, *, timeout: float) -> Iterator[Check]:
         yield Check(name="configuration", verdict="broken", said=said, hint=hint, details=failure.to_dict())
         return
     yield from check_servers(report)
+    yield from check_walls(report)
     yield check_tools(report)
 
 

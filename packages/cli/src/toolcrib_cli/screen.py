@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -63,15 +63,15 @@ def print_text(text: str) -> None:
 
 
 @contextmanager
-def working(text: str) -> Iterator[None]:
-    """Say on a terminal that something is under way; nowhere else."""
+def working(text: str) -> Iterator[Callable[[], None]]:
+    """Say on a terminal that something is under way; nowhere else. What it gives stops that, to ask something."""
     if not sys.stderr.isatty():
-        yield
+        yield lambda: None
         return
     from rich.console import Console
 
-    with Console(stderr=True, highlight=False, markup=False, emoji=False).status(text):
-        yield
+    with Console(stderr=True, highlight=False, markup=False, emoji=False).status(text) as status:
+        yield status.stop
 
 
 def tell(line: str) -> None:

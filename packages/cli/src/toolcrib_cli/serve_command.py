@@ -9,8 +9,8 @@ import re
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal
 
 import typer
 
@@ -37,8 +37,19 @@ class Clients:
 
     toolsets: bool = False
     principal: str | None = None
-    tokens: bool = False
+    auth: Literal["none", "tokens", "oauth"] | None = None
+    """How clients over HTTP say who they are; `None` leaves it to the configuration."""
     admin_api: bool = False
+
+    @property
+    def tokens(self) -> bool:
+        """Whether they need tokens of ours."""
+        return self.auth == "tokens"
+
+    @property
+    def oauth(self) -> bool:
+        """Whether they need tokens of an authorization server."""
+        return self.auth == "oauth"
 
 
 ANYBODY: Final = Clients()
@@ -53,11 +64,13 @@ def run_serve(
         ToolError: The configuration or the address cannot be used, or large results cannot be kept.
     """
     logging.basicConfig(level=log_level.upper(), format=_LOG_FORMAT, stream=sys.stderr)
-    front = None if http is None else read_address(http)
+    address = None if http is None else read_address(http)
     asked = asked_for(choice)
+    _scrub_logs(asked)
     tell_warnings(asked)
     state = usable_state(asked, named=choice.state_dir is not None)
-    front = front or asked.config.settings.http
+    front = _front(address, asked.config.settings.http)
+    clients = _as_configured(clients, front)
     chosen = mode or asked.config.settings.mode
     _check(clients, mode=chosen, over_http=front is not None)
     try:
@@ -71,14 +84,24 @@ def run_serve(
         ) from None
 
 
+def _scrub_logs(asked: Asked) -> None:
+    """No log line holds a secret of the configuration, whoever writes it."""
+    from toolcrib_mcp.redaction import configured_secrets
+    from toolcrib_runtime.guards.secrets import Scrubber, ScrubbingFilter
+
+    scrubbing = ScrubbingFilter(Scrubber(configured_secrets(asked.config.enabled)))
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(scrubbing)
+
+
 def _check(clients: Clients, *, mode: Mode, over_http: bool) -> None:
     if clients.toolsets and mode != "gateway":
         raise ConfigError("Toolsets are shown in gateway mode only.", hint="Leave `--mode` out, or `--toolsets`.")
     if clients.toolsets and not over_http and clients.principal is None:
         raise ConfigError("It is not said whose toolsets are shown.", hint="Name them: `--principal NAME`.")
-    if clients.toolsets and over_http and not clients.tokens:
-        raise ConfigError("Nobody would know whose toolsets to show.", hint="Add `--auth tokens`.")
-    if (clients.tokens or clients.admin_api) and not over_http:
+    if clients.toolsets and over_http and not (clients.tokens or clients.oauth):
+        raise ConfigError("Nobody would know whose toolsets to show.", hint="Add `--auth tokens` or `--auth oauth`.")
+    if (clients.tokens or clients.oauth or clients.admin_api) and not over_http:
         raise ConfigError("Tokens and the management API are for HTTP.", hint="Add `--http HOST:PORT`.")
     if clients.principal is not None and over_http:
         raise ConfigError(
@@ -86,12 +109,35 @@ def _check(clients: Clients, *, mode: Mode, over_http: bool) -> None:
         )
 
 
+def _front(address: HttpFront | None, configured: HttpFront | None) -> HttpFront | None:
+    """Where to listen; what the configuration says of its own address beside that counts for a named one, too."""
+    if address is None or configured is None:
+        return address or configured
+    return configured.model_copy(update={"host": address.host, "port": address.port})
+
+
+def _as_configured(clients: Clients, front: HttpFront | None) -> Clients:
+    configured = front is not None and front.oauth is not None
+    if clients.oauth and front is not None and not configured:
+        raise ConfigError(
+            "It is not said whose access tokens are taken.",
+            hint="Add `http.oauth` with `issuer`, `resource` and `jwks` to the settings of the configuration.",
+            details={"place": "http.oauth"},
+        )
+    return replace(clients, auth="oauth") if clients.auth is None and configured else clients
+
+
 async def _serve(
     asked: Asked, *, mode: Mode, front: HttpFront | None, state: Path | None, clients: Clients, root: Path | None
 ) -> None:
-    from toolcrib_mcp.serving import serve
+    from toolcrib_mcp.serving import by_oauth, serve
 
-    async with wired(asked) as parts, _admission(clients, root) as admission:
+    async with wired(asked) as parts, _admission(clients, root) as known:
+        oauth = front.oauth if front is not None and clients.oauth else None
+        beside = parts.config.path
+        admission = known
+        if oauth is not None:
+            admission = by_oauth(known, oauth, directory=None if beside is None else beside.parent)
         await serve(
             parts.config,
             mode=mode,

@@ -13,11 +13,13 @@ from toolcrib_cli.screen import tell, working
 from toolcrib_cli.wiring import Asked, wired
 from toolcrib_core.wording import count, quoted
 from toolcrib_mcp.errors import GatewayError
-from toolcrib_mcp.serving.running import MANIFEST
+from toolcrib_mcp.state_files import MANIFEST
 
 if TYPE_CHECKING:
     from toolcrib_mcp.gateway import Gateway
     from toolcrib_mcp.hub import Hub
+    from toolcrib_mcp.hub.view import HubView
+    from toolcrib_mcp.pins import PinBook
 
 _T = TypeVar("_T")
 
@@ -48,9 +50,9 @@ def with_gateway(
     async def inside() -> _T:
         if fresh and state is not None:
             (state / MANIFEST).unlink(missing_ok=True)
-        async with open_hub(asked, state=state) as hub, _opened(hub, state=state, keeping=keeping) as gateway:
+        async with open_guarded(asked, state=state, keeping=keeping) as gateway:
             if learning:
-                await _learn(hub, seconds=timeout)
+                await _learn(gateway.hub, seconds=timeout)
             return await work(gateway)
 
     return run(inside())
@@ -66,28 +68,38 @@ def run(work: Coroutine[Any, Any, _T]) -> _T:
 
 
 @asynccontextmanager
-async def open_hub(asked: Asked, *, state: Path | None) -> AsyncIterator[Hub]:
-    """The hub over everything that is asked for; no server is started yet."""
+async def open_hub(asked: Asked, *, state: Path | None = None, pins: PinBook | None = None) -> AsyncIterator[Hub]:
+    """The hub over everything that is asked for; no server is started yet. What is known from before is in `state`."""
     from toolcrib_mcp.hub import Hub
 
     manifest = None if state is None else state / MANIFEST
-    async with wired(asked) as parts, Hub(parts.config, manifest=manifest, upstreams=parts.upstreams) as hub:
+    async with (
+        wired(asked) as parts,
+        Hub(parts.config, manifest=manifest, upstreams=parts.upstreams, pins=pins) as hub,
+    ):
         yield hub
 
 
 @asynccontextmanager
-async def _opened(hub: Hub, *, state: Path | None, keeping: bool) -> AsyncIterator[Gateway]:
+async def open_guarded(asked: Asked, *, state: Path | None, keeping: bool) -> AsyncIterator[Gateway]:
+    """The gateway over everything that is asked for, behind the safeguards that `toolcrib serve` has."""
     from toolcrib_mcp.gateway import Gateway, open_gateway_service
+    from toolcrib_mcp.hub import Hub
+    from toolcrib_mcp.safeguards import open_safeguards
 
-    if not keeping:
-        async with Gateway(hub) as gateway:
-            yield gateway
-        return
-    async with aclosing(await open_gateway_service(hub, state_dir=state)) as service:
-        yield service.gateway
+    manifest = None if state is None else state / MANIFEST
+    async with wired(asked) as parts, open_safeguards(parts.config, state_dir=state) as safeguards:
+        upstreams, pins = parts.upstreams, safeguards.pins
+        async with Hub(parts.config, manifest=manifest, upstreams=upstreams, pins=pins) as hub:
+            if not keeping:
+                async with Gateway(hub, checkpoint=safeguards.checkpoint) as gateway:
+                    yield gateway
+                return
+            async with aclosing(await open_gateway_service(hub, state_dir=state, safeguards=safeguards)) as service:
+                yield service.gateway
 
 
-async def _learn(hub: Hub, *, seconds: float) -> None:
+async def _learn(hub: HubView, *, seconds: float) -> None:
     """See to it that the tools of every server are known; one that cannot be asked is told of, and left out."""
     known = hub.catalog.snapshot().upstreams
     asking = [name for name in hub.servers if name not in known]
@@ -97,7 +109,7 @@ async def _learn(hub: Hub, *, seconds: float) -> None:
         await asyncio.gather(*(_ask(hub, name, seconds) for name in asking))
 
 
-async def _ask(hub: Hub, name: str, seconds: float) -> None:
+async def _ask(hub: HubView, name: str, seconds: float) -> None:
     try:
         await hub.tools(name, timeout=seconds)
     except GatewayError as failure:

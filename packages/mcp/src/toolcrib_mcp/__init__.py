@@ -30,13 +30,17 @@ if TYPE_CHECKING:
         load_config,
     )
     from toolcrib_mcp.errors import (
+        ApprovalNotFound,
+        AuditUnusable,
         AuthFailed,
         AuthRequired,
         ConfigError,
         GatewayError,
         ListingIncomplete,
         NotGranted,
+        RateLimited,
         ResultTooLarge,
+        ToolChanged,
         UpstreamBusy,
         UpstreamError,
         UpstreamFailed,
@@ -59,9 +63,11 @@ if TYPE_CHECKING:
         open_gateway_service,
     )
     from toolcrib_mcp.hub import Hub, HubLimits, HubServer, HubStatus, ServerStatus
+    from toolcrib_mcp.policy import Policy, PolicySource
     from toolcrib_mcp.proxy import ProxyRuntime, ProxyService
     from toolcrib_mcp.relay import Relay, TransparentService, rpc_error
     from toolcrib_mcp.rpc import Connection, Wire, open_stdio_wire
+    from toolcrib_mcp.safeguards import Checkpoint, GuardedCall, Safeguards, open_safeguards
     from toolcrib_mcp.serving import serve
     from toolcrib_mcp.toolboxes import ToolboxService, import_tools
     from toolcrib_mcp.upstreams import Upstream, UpstreamHealth, UpstreamSettings, UpstreamState, close_all, start_all
@@ -78,8 +84,9 @@ _NAMES = {
         "load_config"
     ),
     "errors": (
-        "AuthFailed AuthRequired ConfigError GatewayError ListingIncomplete NotGranted ResultTooLarge UpstreamBusy "
-        "UpstreamError UpstreamFailed UpstreamMalformed UpstreamTimeout UpstreamUnavailable ViewFailed"
+        "ApprovalNotFound AuditUnusable AuthFailed AuthRequired ConfigError GatewayError ListingIncomplete NotGranted "
+        "RateLimited ResultTooLarge ToolChanged UpstreamBusy UpstreamError UpstreamFailed UpstreamMalformed "
+        "UpstreamTimeout UpstreamUnavailable ViewFailed"
     ),
     "front": "Caller Channel Feed Notice Request ServerFace Service",
     "front.http": "HttpFrontSettings http_app serve_http",
@@ -87,9 +94,11 @@ _NAMES = {
     "front.stdio": "serve_stdio",
     "gateway": "BrowseResult ExecuteResult Gateway GatewayBehaviour GatewayService ResultEnvelope open_gateway_service",
     "hub": "Hub HubLimits HubServer HubStatus ServerStatus",
+    "policy": "Policy PolicySource",
     "proxy": "ProxyRuntime ProxyService",
     "relay": "Relay TransparentService rpc_error",
     "rpc": "Connection Wire open_stdio_wire",
+    "safeguards": "Checkpoint GuardedCall Safeguards open_safeguards",
     "serving": "serve",
     "toolboxes": "ToolboxService import_tools",
     "upstreams": "Upstream UpstreamHealth UpstreamSettings UpstreamState close_all start_all",
@@ -101,6 +110,8 @@ _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()
 
 
 __all__ = [
+    "ApprovalNotFound",
+    "AuditUnusable",
     "AuthFailed",
     "AuthRequired",
     "BrowseResult",
@@ -110,6 +121,7 @@ __all__ = [
     "CatalogReport",
     "CatalogSnapshot",
     "Channel",
+    "Checkpoint",
     "ConfigError",
     "Connection",
     "ExecuteResult",
@@ -120,6 +132,7 @@ __all__ = [
     "GatewayError",
     "GatewayService",
     "GatewaySettings",
+    "GuardedCall",
     "HttpFrontSettings",
     "Hub",
     "HubLimits",
@@ -129,17 +142,22 @@ __all__ = [
     "ListingIncomplete",
     "NotGranted",
     "Notice",
+    "Policy",
+    "PolicySource",
     "ProxyRuntime",
     "ProxyService",
+    "RateLimited",
     "Relay",
     "Request",
     "ResultEnvelope",
     "ResultTooLarge",
+    "Safeguards",
     "ServerConfig",
     "ServerFace",
     "ServerSettings",
     "ServerStatus",
     "Service",
+    "ToolChanged",
     "ToolFinding",
     "ToolIdParts",
     "ToolboxService",
@@ -167,6 +185,7 @@ __all__ = [
     "open_gateway_service",
     "open_http_wire",
     "open_in_process_wire",
+    "open_safeguards",
     "open_stdio_wire",
     "rpc_error",
     "serve",

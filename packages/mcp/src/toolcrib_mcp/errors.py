@@ -1,7 +1,7 @@
 """What can go wrong between an agent, the gateway and an upstream server, as data.
 
 ToolError (of core)
-  GatewayError        ConfigError, ViewFailed, ToolChanged, RateLimited
+  GatewayError        ConfigError, ViewFailed, ToolChanged, RateLimited, ApprovalNotFound, AuditUnusable
     UpstreamError     UpstreamFailed, UpstreamTimeout, UpstreamUnavailable, UpstreamMalformed, ResultTooLarge,
                       ListingIncomplete, NotGranted
       UpstreamUnavailable  AuthRequired, AuthFailed, UpstreamBusy
@@ -59,6 +59,22 @@ class RateLimited(GatewayError):
     default_code = "toolbox.rate-limited"
     default_category = ToolErrorCategory.TRANSIENT
     outward = "RATE_LIMITED"
+
+
+class AuditUnusable(GatewayError):
+    """The audit cannot be written or read: its key, a file of it, or what was exported is not usable."""
+
+    default_code = "toolbox.audit-unusable"
+    default_category = ToolErrorCategory.UNAVAILABLE
+    outward = "INTERNAL_ERROR"
+
+
+class ApprovalNotFound(GatewayError):
+    """No call waits for a decision under this id."""
+
+    default_code = "toolbox.approval-not-found"
+    default_category = ToolErrorCategory.NOT_FOUND
+    outward = "POLICY_DENIED"
 
 
 class UpstreamError(GatewayError, CallError):

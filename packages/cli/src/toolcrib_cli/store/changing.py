@@ -10,6 +10,7 @@ from toolcrib_cli.store.opening import LINES, opened
 from toolcrib_contextpacks import PACKS_LINE
 from toolcrib_core.wording import count, listed, quoted
 from toolcrib_mcp.errors import ConfigError
+from toolcrib_mcp.safeguards.opening import GATEWAY_SWEEPS
 from toolcrib_store import STORE_LINE, Store, back_up, forms_of, migrate_to, sweep_store
 from toolcrib_store import restore as put_back
 
@@ -67,7 +68,8 @@ def run_sweep(database: str, *, as_json: bool) -> None:
         StoreError: The store cannot be written.
     """
     with opened(database) as store:
-        gone = sweep_store(store)
+        theirs = dict(sweep for line, sweep in GATEWAY_SWEEPS.items() if line in store.lines)
+        gone = sweep_store(store, more=theirs)
         if PACKS_LINE in store.lines:
             gone |= {"packs": _sweep_packs(store)}
     said = ", ".join(f"{number:,} {name}" for name, number in gone.items())

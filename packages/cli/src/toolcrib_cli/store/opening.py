@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from typing import Final
 
 from toolcrib_contextpacks import PACKS_LINE
+from toolcrib_mcp.safeguards.opening import GATEWAY_LINES
 from toolcrib_store import MigrationLine, Store, forms_of, open_store
 from toolcrib_toolsets.tables import TOOLSETS_LINE
 
-LINES: Final[Sequence[MigrationLine]] = (PACKS_LINE, TOOLSETS_LINE)
+LINES: Final[Sequence[MigrationLine]] = (PACKS_LINE, TOOLSETS_LINE, *GATEWAY_LINES)
 """The lines of every package that keeps its tables in a store."""
 
 

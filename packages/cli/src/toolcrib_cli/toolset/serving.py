@@ -54,7 +54,11 @@ class ToolsetServers:
         found = await self._service.available_instances(who.name, scopes=scopes_of(who.scopes))
         return [
             PersonalServer(
-                name=each.name, version=f"{each.id} {each.updated_at.timestamp()}", connect=self._connect(who, each)
+                name=each.name,
+                version=f"{each.id} {each.updated_at.timestamp()}",
+                connect=self._connect(who, each),
+                # Its definitions have the risk that its type was judged to have here.
+                trusted=True,
             )
             for each in found
         ]

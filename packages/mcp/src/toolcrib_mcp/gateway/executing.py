@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from toolcrib_mcp.gateway.screening import Screen
     from toolcrib_mcp.gateway.shelf import Shelf
     from toolcrib_mcp.proxy import ProxyRuntime
+    from toolcrib_mcp.safeguards.call import RiskCheck
 
 _TOLD = ("pointer", "message", "didYouMean")
 
@@ -40,9 +41,16 @@ class Executor:
         self._screen = screen
 
     async def execute(
-        self, tool_id: str, args: Mapping[str, Any] | None = None, *, request: Request | None = None
+        self,
+        tool_id: str,
+        args: Mapping[str, Any] | None = None,
+        *,
+        request: Request | None = None,
+        check: RiskCheck | None = None,
     ) -> ExecuteResult:
         """Call a tool by any form of its id; references to artifacts in the arguments are followed first.
+
+        `check` is asked whether a tool of its risk may be called in this way.
 
         Raises:
             ToolError: The call could not be made, or gave no result; see `ProxyRuntime.execute`. Invalid arguments
@@ -53,7 +61,7 @@ class Executor:
         tool = await self._hydrated(tool_id)
         resolved = await resolve_references({} if args is None else args, shelf=self._shelf, caller=request.caller)
         arguments = _validated(tool, resolved)
-        result = await self._runtime.call(tool, arguments, request=request)
+        result = await self._runtime.call(tool, arguments, request=request, check=check)
         risk = self._runtime.risk_of(tool)
         return await self._screen.screened(
             result,

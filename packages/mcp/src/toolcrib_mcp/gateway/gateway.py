@@ -12,18 +12,21 @@ from toolcrib_mcp.gateway.browsing import Browser, BrowseResult, Detail
 from toolcrib_mcp.gateway.envelope import ExecuteResult
 from toolcrib_mcp.gateway.executing import Executor
 from toolcrib_mcp.gateway.screening import Screen
-from toolcrib_mcp.gateway.shelf import LOCAL, Shelf
+from toolcrib_mcp.gateway.shelf import Shelf
 from toolcrib_mcp.gateway.viewing import Viewer
 from toolcrib_mcp.outward import UPSTREAM_ERROR, outward_code
 from toolcrib_mcp.proxy.embedding import lone_request
 from toolcrib_mcp.proxy.results import failure
 from toolcrib_mcp.proxy.runtime import ProxyRuntime
+from toolcrib_mcp.safeguards.call import LOCAL
 
 if TYPE_CHECKING:
     from toolcrib_core import Embedder
     from toolcrib_mcp.front.service import Caller, Request
     from toolcrib_mcp.hub.view import HubView
     from toolcrib_mcp.relay import Relay
+    from toolcrib_mcp.safeguards.call import RiskCheck
+    from toolcrib_mcp.safeguards.checkpoint import Checkpoint
     from toolcrib_mcp.views import View
     from toolcrib_store import Artifacts
 
@@ -32,8 +35,9 @@ class Gateway:
     """Any number of tools for a few hundred tokens: found by words or by path, called by id, and read in parts.
 
     `artifacts` keeps results that are too large to send; without it every result comes back as it is. `settings` are
-    those of the hub's configuration unless others are given. Whatever has an event loop may use it: what is asked
-    without a `caller` or `request` is asked by the local user. Close it before the hub, or use it as a context manager.
+    those of the hub's configuration unless others are given. With a `checkpoint` every call passes that first.
+    Whatever has an event loop may use it: what is asked without a `caller` or `request` is asked by the local user.
+    Close it before the hub, or use it as a context manager.
     """
 
     def __init__(
@@ -44,11 +48,14 @@ class Gateway:
         settings: GatewayBehaviour | None = None,
         relay: Relay | None = None,
         embedder: Embedder | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         chosen = GatewayBehaviour.of(hub.config.settings) if settings is None else settings
         shelf = None if artifacts is None else Shelf(artifacts)
         self.hub = hub
-        self._runtime = ProxyRuntime(hub, relay=relay, cache_stable=chosen.cache_stable, patience=chosen.patience)
+        self._runtime = ProxyRuntime(
+            hub, relay=relay, cache_stable=chosen.cache_stable, patience=chosen.patience, checkpoint=checkpoint
+        )
         self._browser = Browser(
             self._runtime, cache_stable=chosen.cache_stable, limit=chosen.browse_limit, embedder=embedder
         )
@@ -79,17 +86,23 @@ class Gateway:
         return await self._browser.browse(query=query, path=path, limit=limit, detail=detail, client=client)
 
     async def execute(
-        self, tool_id: str, args: Mapping[str, Any] | None = None, *, request: Request | None = None
+        self,
+        tool_id: str,
+        args: Mapping[str, Any] | None = None,
+        *,
+        request: Request | None = None,
+        check: RiskCheck | None = None,
     ) -> ExecuteResult:
         """Call a tool by any form of its id; nothing is sent unless the arguments are valid.
 
         `request` is that of the client on whose behalf it happens: progress, questions and cancellation are its own.
+        `check` is asked whether a tool of its risk may be called in this way.
 
         Raises:
             ToolError: As `Executor.execute`.
             RpcError: The server answered with an error that only the client itself can act on.
         """
-        return await self._executor.execute(tool_id, args, request=request)
+        return await self._executor.execute(tool_id, args, request=request, check=check)
 
     async def view(
         self,

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Final
 
 from toolcrib_mcp.front.service import Caller
+from toolcrib_mcp.safeguards.call import LOCAL
 from toolcrib_store import ArtifactInfo, Artifacts, NewArtifact, Owner
-
-LOCAL: Final = "local"
-"""Who a client is that nobody asked: the user of this machine."""
 
 
 class Shelf:

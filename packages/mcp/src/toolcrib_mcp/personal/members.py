@@ -8,6 +8,8 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
+from toolcrib_core.json_values import FrozenDict
+from toolcrib_mcp.config import GatewayConfig, ServerSettings
 from toolcrib_mcp.config.loading import namespace_of
 from toolcrib_mcp.gateway.gateway import Gateway
 from toolcrib_mcp.hub import Hub
@@ -16,6 +18,7 @@ from toolcrib_mcp.personal.joined_hub import JoinedHub
 if TYPE_CHECKING:
     from toolcrib_core import Embedder
     from toolcrib_mcp.front import Identity
+    from toolcrib_mcp.safeguards import Safeguards
     from toolcrib_mcp.upstreams import Connect
     from toolcrib_store import Artifacts
 
@@ -36,6 +39,8 @@ class PersonalServer:
     version: str
     """The same as long as it offers the same in the same way."""
     connect: Connect
+    trusted: bool = False
+    """Whether what it says of its tools may lower their risk: where we made them of something ourselves."""
 
 
 class PersonalServers(Protocol):
@@ -76,11 +81,13 @@ class Members:
         *,
         artifacts: Artifacts | None = None,
         most: int = MOST_MEMBERS,
+        safeguards: Safeguards | None = None,
     ) -> None:
         self._embedder: Embedder | None = None
         self._shared = shared
         self._servers = servers
         self._artifacts = artifacts
+        self._safeguards = safeguards
         self._most = most
         self._members: OrderedDict[Identity, _Member] = OrderedDict()
         self._entering: dict[Identity, _Turn] = {}
@@ -138,35 +145,47 @@ class Members:
             return member
         if member is not None:
             self._retire(self._members.pop(who))
-        member = self._members[who] = await self._open(servers, versions)
+        member = self._members[who] = await self._open(who, servers, versions)
         return member
 
-    async def _open(self, servers: Mapping[str, PersonalServer], versions: Mapping[str, str]) -> _Member:
-        # The operator's words about a server are not about an instance that happens to be called like it.
-        settings = self._shared.config.settings.model_copy(update={"servers": {}})
-        config = replace(self._shared.config, servers={}, settings=settings)
-        own = Hub(config, environ={}, upstreams=self._named(servers))
+    async def _open(self, who: Identity, servers: Mapping[str, PersonalServer], versions: Mapping[str, str]) -> _Member:
+        named = self._named(servers)
+        safeguards = None if self._safeguards is None else self._safeguards.of(who.name)
+        pins = None if safeguards is None else safeguards.pins
+        upstreams = {name: server.connect for name, server in named.items()}
+        own = Hub(self._config_of(named), environ={}, upstreams=upstreams, pins=pins)
         try:
             await own.start(timeout=START_SECONDS)
         except BaseException:
             # Whoever asked has gone: what was started for them must not stay.
             self._close_later(own.aclose(drain=0))
             raise
-        gateway = Gateway(JoinedHub(self._shared, own), artifacts=self._artifacts, embedder=self._embedder)
+        gateway = Gateway(
+            JoinedHub(self._shared, own),
+            artifacts=self._artifacts,
+            embedder=self._embedder,
+            checkpoint=None if safeguards is None else safeguards.checkpoint,
+        )
         return _Member(versions=versions, hub=own, gateway=gateway)
 
-    def _named(self, servers: Mapping[str, PersonalServer]) -> dict[str, Connect]:
+    def _config_of(self, named: Mapping[str, PersonalServer]) -> GatewayConfig:
+        """The operator's words about a server are not about an instance that happens to be called like it."""
+        servers = FrozenDict({name: ServerSettings(trusted=server.trusted) for name, server in named.items()})
+        settings = self._shared.config.settings.model_copy(update={"servers": servers})
+        return replace(self._shared.config, servers={}, settings=settings)
+
+    def _named(self, servers: Mapping[str, PersonalServer]) -> dict[str, PersonalServer]:
         """By names that are nobody else's: an instance may be called like a server that everybody has."""
         shared = {each.namespace for each in self._shared.servers.values()}
         taken = set(shared)
-        named: dict[str, Connect] = {}
+        named: dict[str, PersonalServer] = {}
         # First those that can keep their names.
         for name in sorted(servers, key=lambda each: namespace_of(each) in shared):
             free = name
             while namespace_of(free) in taken or free in self._shared.servers:
                 free = f"{_OWN}{free}"
             taken.add(namespace_of(free))
-            named[free] = servers[name].connect
+            named[free] = servers[name]
         return named
 
     def _make_room(self) -> None:

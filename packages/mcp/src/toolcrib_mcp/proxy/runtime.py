@@ -16,11 +16,13 @@ from toolcrib_mcp.proxy.outcomes import judged
 from toolcrib_mcp.proxy.results import is_for_client, refused_by_server
 from toolcrib_mcp.proxy.stripping import NameForm, StrippedList, Stripper
 from toolcrib_mcp.rpc import RpcError
+from toolcrib_mcp.safeguards.call import GuardedCall, RiskCheck
 
 if TYPE_CHECKING:
     from toolcrib_mcp.front import Request
     from toolcrib_mcp.hub.view import HubView
     from toolcrib_mcp.relay import Relay
+    from toolcrib_mcp.safeguards.checkpoint import Checkpoint
 
 CALL: Final = "tools/call"
 
@@ -34,7 +36,7 @@ class ProxyRuntime:
     It needs no client: whatever has an event loop may use it. `names` is how tools are named in the list; every form
     is accepted back. The list is always in the order of the ids, and a tool whose card does not change keeps its bytes,
     so `cache_stable`, which orders what is browsed for prompt caches, changes nothing about it. `patience` is how many
-    seconds a list waits, once, for a server that is being started.
+    seconds a list waits, once, for a server that is being started. With a `checkpoint` every call passes that first.
     """
 
     def __init__(
@@ -45,8 +47,10 @@ class ProxyRuntime:
         names: NameForm = "id",
         cache_stable: bool = False,
         patience: float = 10.0,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         self.hub = hub
+        self._checkpoint = checkpoint
         self.relay = _relay_of(hub) if relay is None else relay
         self.cache_stable = cache_stable
         self.missing = MissingServers(hub, patience=patience)
@@ -113,14 +117,29 @@ class ProxyRuntime:
         arguments = _validated(tool, {} if args is None else args)
         return await self.call(tool, arguments, request=lone_request() if request is None else request)
 
-    async def call(self, tool: HydrationResult, arguments: Mapping[str, Any], *, request: Request) -> dict[str, Any]:
+    async def call(
+        self,
+        tool: HydrationResult,
+        arguments: Mapping[str, Any],
+        *,
+        request: Request,
+        check: RiskCheck | None = None,
+    ) -> dict[str, Any]:
         """Call a tool with arguments that were found to be valid, and give its result as its server sent it.
 
+        `check` is asked first whether a tool of its risk may be called in this way.
+
         Raises:
-            GatewayError: As `execute`.
-            UnknownOutcome: As `execute`.
+            ToolError: As `execute`, and what the checkpoint refuses.
             RpcError: As `execute`.
         """
+        call = GuardedCall(tool=tool, arguments=arguments, request=request, risk=self.risk_of(tool), check=check)
+        if self._checkpoint is None:
+            call.check_risk()
+            return await self._send(tool, arguments, request)
+        return await self._checkpoint.run(call, lambda onward: self._send(tool, arguments, onward))
+
+    async def _send(self, tool: HydrationResult, arguments: Mapping[str, Any], request: Request) -> dict[str, Any]:
         onward = {name: value for name, value in request.params.items() if name not in _OURS}
         params = {**onward, "name": tool.upstream_name, "arguments": arguments}
         try:
@@ -137,8 +156,7 @@ class ProxyRuntime:
 
     def risk_of(self, tool: HydrationResult) -> ToolRisk:
         """What the tool may do, as the operator sees it."""
-        override = self.hub.servers[tool.upstream].settings.risk_of(tool.upstream_name)
-        return tool.definition.risk if override is None else override.applied_to(tool.definition.risk)
+        return self.hub.servers[tool.upstream].risk_of(tool)
 
 
 def _relay_of(hub: HubView) -> Relay:

@@ -18,6 +18,7 @@ from toolcrib_mcp.relay.passing import Passing
 from toolcrib_mcp.relay.reach import GREETED_WITHIN, Reach
 from toolcrib_mcp.relay.resources import META_SHADOWED, asked_in_turn, once, uri_of
 from toolcrib_mcp.relay.routes import PromptNames, ResourceRoutes
+from toolcrib_mcp.relay.screening import ListScreen
 from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.rpc.messages import METHOD_NOT_FOUND
 from toolcrib_mcp.upstreams import ListKind
@@ -39,6 +40,7 @@ class Relay:
     def __init__(self, hub: HubView, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self.reach = Reach(hub)
         self.pages = Pages()
+        self._screen = ListScreen()
         self._hub = hub
         self._passing = Passing(hub, clock=clock)
         self._routes = ResourceRoutes(hub, self.reach)
@@ -81,10 +83,16 @@ class Relay:
             raise RpcError(METHOD_NOT_FOUND, "Method not found")
         try:
             if self._only is not None:
-                return await self.call(self._only, request.method, request.params, request)
-            return await answer(request)
+                result = await self.call(self._only, request.method, request.params, request)
+            else:
+                result = await answer(request)
+            return self.screened(request.method, result)
         except ToolError as error:
             raise rpc_error(error) from error
+
+    def screened(self, method: str, result: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a request for a list, without what has hidden characters in it."""
+        return self._screen.screened(method, result)
 
     async def capabilities(self, *, within: float | None = None) -> dict[str, Any]:
         """What the servers can do together; of one server, what it announces itself.
@@ -109,8 +117,8 @@ class Relay:
             GatewayError: There is one server, and it cannot be started.
         """
         if self._only is not None:
-            return (await self.reach.agreement(self._only)).instructions
-        return instructions_of(await self.reach.all(within=GREETED_WITHIN))
+            return self._screen.instructions((await self.reach.agreement(self._only)).instructions)
+        return self._screen.instructions(instructions_of(await self.reach.all(within=GREETED_WITHIN)))
 
     async def subscribe(self, listener: str, uri: str) -> None:
         """Have a notice published `to` the listener whenever the resource has changed.

@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from toolcrib_core import ToolError
-from toolcrib_mcp.catalog import CatalogSnapshot
+from toolcrib_core import ToolError, UnknownTool
+from toolcrib_core.wording import quoted
+from toolcrib_mcp.catalog import CatalogSnapshot, HydrationResult
 from toolcrib_mcp.errors import GatewayError
 from toolcrib_mcp.front.envelope import INVALID_PARAMS
 from toolcrib_mcp.relay.merging import Merged
@@ -47,8 +48,8 @@ class NamedTools:
         items = [tool for each in found.by_server.values() for tool in each]
         return self._pages.first(TOOLS, items, meta=found.meta)
 
-    async def named(self, name: object) -> tuple[str, str]:
-        """The server that has a tool, and its own name for it.
+    async def named(self, name: object) -> HydrationResult:
+        """The tool of a name.
 
         Raises:
             RpcError: The name is no text.
@@ -57,11 +58,10 @@ class NamedTools:
         if not isinstance(name, str):
             raise RpcError(INVALID_PARAMS, "`name` must be a string.")
         try:
-            tool = self._hub.catalog.hydrate(name)
+            return self._hub.catalog.hydrate(name)
         except ToolError:
             await self._wait_for_server_of(name)
-            tool = self._hub.catalog.hydrate(name)
-        return tool.upstream, tool.upstream_name
+            return self._hub.catalog.hydrate(name)
 
     async def _failures(self) -> dict[str, ToolError]:
         """The servers whose tools are not known, although they were waited for; with the reason."""
@@ -93,6 +93,49 @@ class NamedTools:
             self._snapshot = snapshot
             self._by_server = _named_tools(snapshot, self._hub)
         return self._by_server
+
+
+class OwnTools:
+    """The tools of a hub's only server that are served, by the names that the server gives them."""
+
+    def __init__(self, hub: HubView, server: str) -> None:
+        self._hub = hub
+        self._server = server
+        self._snapshot: CatalogSnapshot | None = None
+        self._by_name: dict[str, HydrationResult] = {}
+
+    async def all(self) -> Mapping[str, HydrationResult]:
+        """All of them; the server is asked for its tools if it never was.
+
+        Raises:
+            GatewayError: They could not be had.
+        """
+        if self._server not in self._hub.catalog.snapshot().upstreams:
+            await self._hub.tools(self._server, timeout=self._hub.servers[self._server].settings.start_timeout)
+        snapshot = self._hub.catalog.snapshot()
+        if snapshot is not self._snapshot:
+            every = (snapshot.hydrate(tool_id) for tool_id in snapshot.ids)
+            self._snapshot, self._by_name = snapshot, {tool.upstream_name: tool for tool in every}
+        return self._by_name
+
+    async def named(self, name: object) -> HydrationResult:
+        """The tool that the server calls so.
+
+        Raises:
+            RpcError: The name is no text.
+            ToolChanged: It is withheld.
+            UnknownTool: The server has no such tool that is served.
+            GatewayError: Its tools could not be had.
+        """
+        if not isinstance(name, str):
+            raise RpcError(INVALID_PARAMS, "`name` must be a string.")
+        found = (await self.all()).get(name)
+        if found is not None:
+            return found
+        withheld = self._hub.catalog.snapshot().withheld_tool(self._server, name)
+        if withheld is not None:
+            raise withheld.refusal(name)
+        raise UnknownTool(f"There is no tool {quoted(name)}.", hint="See `tools/list` for those that are served.")
 
 
 def _named_tools(snapshot: CatalogSnapshot, hub: HubView) -> dict[str, tuple[Any, ...]]:

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolcrib_core import ToolError, UnknownTool
 from toolcrib_core.wording import quoted
+from toolcrib_mcp.errors import RateLimited, ToolChanged
 from toolcrib_mcp.front.feed import Feed
 from toolcrib_mcp.front.service import Request, ServerFace
+from toolcrib_mcp.pins.definitions import Definition
+from toolcrib_mcp.proxy.results import failure
 from toolcrib_mcp.relay.failures import rpc_error
 from toolcrib_mcp.relay.relay import Relay
-from toolcrib_mcp.relay.tools import NamedTools
+from toolcrib_mcp.relay.tools import NamedTools, OwnTools
+from toolcrib_mcp.safeguards.call import GuardedCall
 from toolcrib_mcp.upstreams import ClientFace
 from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
+from toolcrib_runtime.errors import ApprovalRefused, ApprovalRequired, BudgetExhausted, NotPermitted
 
 if TYPE_CHECKING:
+    from toolcrib_mcp.catalog import HydrationResult
     from toolcrib_mcp.config import ServerSettings
     from toolcrib_mcp.hub.view import HubView
+    from toolcrib_mcp.safeguards.checkpoint import Checkpoint
 
 _CALL = "tools/call"
 _LIST = "tools/list"
+_REFUSALS = (NotPermitted, ApprovalRequired, ApprovalRefused, ToolChanged, RateLimited, BudgetExhausted)
 
 
 class TransparentService:
@@ -28,16 +36,19 @@ class TransparentService:
 
     With one server everything is the server's own, and methods that nobody here knows are passed on, too. With
     several, tools are called by their provider-safe names, prompts `namespace__name`, and lists are merged. Tools that
-    the operator does not admit are not served in either case.
+    the operator does not admit are not served in either case. With a `checkpoint` every call passes that first, and
+    tools that are withheld are not served.
     """
 
-    def __init__(self, hub: HubView, *, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(self, hub: HubView, *, clock: Clock = SYSTEM_CLOCK, checkpoint: Checkpoint | None = None) -> None:
         self.relay = Relay(hub, clock=clock)
+        self._checkpoint = checkpoint
         self._hub = hub
         self._tools = NamedTools(hub, self.relay.reach, self.relay.pages)
         self._only = self.relay.only
         settings = None if self._only is None else hub.servers[self._only].settings
         self._filter = None if settings is None or _admits_all(settings) else settings
+        self._own = None if self._only is None or checkpoint is None else OwnTools(hub, self._only)
 
     @property
     def info(self) -> Mapping[str, Any]:
@@ -69,11 +80,12 @@ class TransparentService:
             RpcError: The error that the client gets; one of the server's as it came.
         """
         try:
+            if self._own is not None and self._only is not None:
+                return await self._of_own(self._own, self._only, request)
             if self._only is not None:
                 return await self._of_one(self._only, request)
             if request.method == _CALL:
-                server, name = await self._tools.named(request.params.get("name"))
-                return await self.relay.call(server, _CALL, {**request.params, "name": name}, request)
+                return await self._call(self._tools.named(request.params.get("name")), request)
             if request.method == _LIST:
                 return await self._tools.page(request.params.get("cursor"))
         except ToolError as error:
@@ -100,13 +112,46 @@ class TransparentService:
         """Stop every call that waits for a client."""
         await self.relay.aclose()
 
+    async def _call(self, finding: Awaitable[HydrationResult], request: Request) -> dict[str, Any]:
+        """The result of a call; what is refused here is a result, too, since an error is for the client alone."""
+        try:
+            return await self._passed(await finding, request)
+        except _REFUSALS as refused:
+            return failure(refused)
+
+    async def _passed(self, tool: HydrationResult, request: Request) -> dict[str, Any]:
+        async def send(onward: Request) -> dict[str, Any]:
+            return await self.relay.call(tool.upstream, _CALL, {**onward.params, "name": tool.upstream_name}, onward)
+
+        if self._checkpoint is None:
+            return await send(request)
+        arguments = request.params.get("arguments")
+        call = GuardedCall(
+            tool=tool,
+            arguments=arguments if isinstance(arguments, Mapping) else {},
+            request=request,
+            risk=self._hub.servers[tool.upstream].risk_of(tool),
+        )
+        return await self._checkpoint.run(call, send)
+
+    async def _of_own(self, own: OwnTools, server: str, request: Request) -> Mapping[str, Any]:
+        """Of one server behind a checkpoint: only what the catalogue serves is listed, and can be called."""
+        if request.method == _CALL:
+            return await self._call(own.named(request.params.get("name")), request)
+        result = await self._of_one(server, request)
+        if request.method == _LIST and isinstance(tools := result.get("tools"), list):
+            served = await own.all()
+            kept = [tool for tool in tools if _is_served(tool, served)]
+            return result if len(kept) == len(tools) else {**result, "tools": kept}
+        return result
+
     async def _of_one(self, server: str, request: Request) -> Mapping[str, Any]:
         method, settings = request.method, self._filter
         if settings is not None and method == _CALL:
             name = request.params.get("name")
             if isinstance(name, str) and not settings.admits(name):
                 raise _not_served(name)
-        result = await self.relay.call(server, method, request.params, request)
+        result = self.relay.screened(method, await self.relay.call(server, method, request.params, request))
         if settings is not None and method == _LIST and isinstance(tools := result.get("tools"), list):
             return {**result, "tools": [tool for tool in tools if _admits(settings, tool)]}
         return result
@@ -119,6 +164,13 @@ def _admits_all(settings: ServerSettings) -> bool:
 def _admits(settings: ServerSettings, tool: Any) -> bool:
     name = tool.get("name") if isinstance(tool, dict) else None
     return not isinstance(name, str) or settings.admits(name)
+
+
+def _is_served(tool: Any, served: Mapping[str, HydrationResult]) -> bool:
+    """Whether a tool is what the catalogue serves, word for word: its server may list another by now."""
+    listed = Definition.of(tool)
+    known = None if listed is None else served.get(listed.name)
+    return listed is not None and known is not None and known.digest == listed.digest
 
 
 def _not_served(name: str) -> UnknownTool:

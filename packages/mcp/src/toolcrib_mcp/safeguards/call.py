@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from toolcrib_core import ToolRisk
 from toolcrib_core.schema.canonical import digest
@@ -13,6 +13,9 @@ from toolcrib_core.schema.canonical import digest
 if TYPE_CHECKING:
     from toolcrib_mcp.catalog import HydrationResult
     from toolcrib_mcp.front.service import Request
+
+RiskCheck: TypeAlias = Callable[[str, ToolRisk], None]
+"""Raises `NotPermitted` for a tool, by its id, whose risk is too high for where the call came through."""
 
 LOCAL: Final = "local"
 """Who a client is that nobody asked: the user of this machine."""
@@ -28,6 +31,17 @@ class GuardedCall:
     request: Request
     risk: ToolRisk
     """What the tool may do, as the operator sees it."""
+    check: RiskCheck | None = None
+    """What the tool that it came through has to say about it."""
+
+    def check_risk(self) -> None:
+        """See to it that the tool which the call came through runs tools of this risk.
+
+        Raises:
+            NotPermitted: It does not.
+        """
+        if self.check is not None:
+            self.check(self.tool.tool_id, self.risk)
 
     @property
     def principal(self) -> str:

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from toolcrib_core.wording import quoted
-from toolcrib_mcp.serving.admission import ANYBODY, Admission
+from toolcrib_mcp.serving.admission import ANYBODY, Admission, front_settings
 from toolcrib_mcp.serving.background import Background
 from toolcrib_mcp.serving.reporting import Reporter
 from toolcrib_mcp.serving.stopping import StopRequests, stop_signals, unless
+from toolcrib_mcp.state_files import MANIFEST
 
 if TYPE_CHECKING:
     from toolcrib_core import DocumentVectors
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from toolcrib_mcp.hub import Hub
     from toolcrib_mcp.proxy import ProxyService
     from toolcrib_mcp.relay import TransparentService
+    from toolcrib_mcp.safeguards import Safeguards
     from toolcrib_mcp.upstreams import Connect
 
 Mode: TypeAlias = Literal["gateway", "proxy", "transparent"]
@@ -39,9 +41,6 @@ OpenVectors: TypeAlias = Callable[[], "DocumentVectors | None"]
 
 OnReady: TypeAlias = Callable[[str | None], None]
 """Is told the URL that clients come to, or `None` for standard input and output."""
-
-MANIFEST: Final = "catalog.json"
-"""The file in the directory of a configuration that holds the tools its servers are known to have."""
 
 DRAIN: Final = 5.0
 """Seconds that requests under way have to finish when it is time to stop."""
@@ -75,33 +74,39 @@ async def serve(
     servers beside those of the configuration, by name; whoever brings them closes what they hold afterwards.
     `admission` says who is let in, and what they have of their own.
 
+    Every call passes the safeguards of the configuration: pins, policy, limits, approvals, audit.
+
     Raises:
-        ConfigError: The address cannot be listened at, or must not be.
+        ConfigError: The address cannot be listened at, or must not be; or the policy or the lock file cannot be used.
         OSError: Standard input or output is closed.
         StoreError: The database of large results cannot be opened.
         ValueError: A server of `upstreams` has the name or the namespace of another.
     """
     from toolcrib_mcp.hub import Hub
+    from toolcrib_mcp.safeguards import open_safeguards
 
     # What the hub tells clients of depends on what they see.
     config = replace(config, settings=config.settings.model_copy(update={"mode": mode}))
     manifest = None if state_dir is None else state_dir / MANIFEST
     with stop_signals() as stop:
-        hub = Hub(config, solo=http is None, manifest=manifest, upstreams=upstreams)
-        serving = _Serving(
-            hub=hub,
-            mode=mode,
-            http=http,
-            state_dir=state_dir,
-            on_ready=on_ready,
-            open_vectors=open_vectors,
-            admission=admission,
-            stop=stop,
-        )
-        try:
-            await unless(stop.insisted, serving.run())
-        finally:
-            await _close(hub, stop)
+        async with open_safeguards(config, state_dir=state_dir) as safeguards:
+            safeguards.checkpoint.recorder.start()
+            hub = Hub(config, solo=http is None, manifest=manifest, upstreams=upstreams, pins=safeguards.pins)
+            serving = _Serving(
+                hub=hub,
+                mode=mode,
+                http=http,
+                state_dir=state_dir,
+                on_ready=on_ready,
+                open_vectors=open_vectors,
+                admission=admission,
+                safeguards=safeguards,
+                stop=stop,
+            )
+            try:
+                await unless(stop.insisted, serving.run())
+            finally:
+                await _close(hub, stop)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +118,7 @@ class _Serving:
     on_ready: OnReady | None
     open_vectors: OpenVectors | None
     admission: Admission
+    safeguards: Safeguards
     stop: StopRequests
 
     async def run(self) -> None:
@@ -128,14 +134,16 @@ class _Serving:
         if self.mode == "transparent":
             from toolcrib_mcp.relay import TransparentService
 
-            return TransparentService(self.hub)
+            return TransparentService(self.hub, checkpoint=self.safeguards.checkpoint)
         if self.mode == "gateway":
             from toolcrib_mcp.gateway import open_gateway_service
 
-            return await open_gateway_service(self.hub, state_dir=self.state_dir, personal=self.admission.personal)
+            return await open_gateway_service(
+                self.hub, state_dir=self.state_dir, personal=self.admission.personal, safeguards=self.safeguards
+            )
         from toolcrib_mcp.proxy import ProxyRuntime, ProxyService
 
-        return ProxyService(ProxyRuntime(self.hub, patience=PATIENCE))
+        return ProxyService(ProxyRuntime(self.hub, patience=PATIENCE, checkpoint=self.safeguards.checkpoint))
 
     async def _over_stdio(self, service: Service) -> None:
         from toolcrib_mcp.front.stdio import serve_stdio
@@ -145,13 +153,13 @@ class _Serving:
         await serve_stdio(service, drain=DRAIN, max_message=max_message, stop=self.stop.asked, principal=principal)
 
     async def _over_http(self, service: Service, address: HttpFront, background: Background) -> None:
-        from toolcrib_mcp.front.http import HttpFrontSettings, serve_http
+        from toolcrib_mcp.front.http import serve_http
 
         front = serve_http(
             service,
             host=address.host,
             port=address.port,
-            settings=HttpFrontSettings(drain_timeout=DRAIN, authenticate=self.admission.authenticate),
+            settings=front_settings(address, self.admission, drain=DRAIN),
             mounts=self.admission.mounts,
             on_ready=lambda url: self._ready(url, background),
         )

@@ -1,0 +1,3 @@
+"""`toolcrib audit`: what was called, by whom, and whether the record is whole."""
+
+from __future__ import annotations

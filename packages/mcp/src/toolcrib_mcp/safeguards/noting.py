@@ -1,0 +1,99 @@
+"""What is noted of a call while it passes, and written down when it has ended: in the audit, and in a span."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from toolcrib_core import ToolError
+from toolcrib_mcp.audit.events import call_event
+from toolcrib_mcp.outward import outward_code
+from toolcrib_mcp.relay.questions import asks
+from toolcrib_mcp.rpc import RpcError
+from toolcrib_mcp.safeguards.spans import ASKED, OK, TOOL_ERROR, CallSpan, call_span
+
+if TYPE_CHECKING:
+    from toolcrib_mcp.approvals import Cleared
+    from toolcrib_mcp.audit import AuditJournal
+    from toolcrib_mcp.policy import PolicyJudgement
+    from toolcrib_mcp.safeguards.call import GuardedCall
+
+
+@dataclass(kw_only=True)
+class CallNotes:
+    """What became known of one call on its way."""
+
+    judgement: PolicyJudgement | None = None
+    approval: Cleared | None = None
+    reached: bool = False
+    """Whether it went on to the server."""
+    result: dict[str, Any] | None = None
+    result_bytes: int | None = None
+    redactions: int = 0
+
+
+class CallRecorder:
+    """Writes down how every call ended, in a span of its own; without a journal there is only the span."""
+
+    def __init__(self, journal: AuditJournal | None = None) -> None:
+        self._journal = journal
+
+    def start(self) -> None:
+        """Write down that the process serves from now on; without this, that is written with the first call."""
+        if self._journal is not None:
+            self._journal.start()
+
+    async def aclose(self) -> None:
+        """Write what waits to be written, and that this is the end; a second time does nothing."""
+        if self._journal is not None:
+            await self._journal.aclose()
+
+    @contextmanager
+    def recording(self, call: GuardedCall, notes: CallNotes) -> Iterator[CallSpan]:
+        """Note what happens inside, in the span that is given; whatever is raised there goes on."""
+        started, outcome = time.perf_counter(), "internal-error"
+        with call_span(call) as span:
+            try:
+                yield span
+                outcome = _outcome_of(notes.result)
+                span.ended(outcome)
+            except ToolError as failure:
+                outcome = outward_code(failure)
+                raise
+            except RpcError:
+                outcome = "rpc-error"
+                raise
+            except asyncio.CancelledError:
+                outcome = "cancelled"
+                raise
+            finally:
+                self._note(call, notes, outcome, seconds=time.perf_counter() - started, trace=span.trace_id)
+
+    def _note(self, call: GuardedCall, notes: CallNotes, outcome: str, *, seconds: float, trace: str | None) -> None:
+        if self._journal is None:
+            return
+        event = call_event(
+            call,
+            "call" if notes.reached else "refused",
+            with_arguments=self._journal.keeps_arguments,
+            decision=None if notes.judgement is None else notes.judgement.decision,
+            rule=None if notes.judgement is None else notes.judgement.rule,
+            approval=None if notes.approval is None else notes.approval.approval_id,
+            approved_by=None if notes.approval is None else notes.approval.by,
+            outcome=outcome,
+            duration_ms=seconds * 1000,
+            result_bytes=notes.result_bytes,
+            redactions=notes.redactions or None,
+            trace=trace,
+        )
+        self._journal.note(event)
+
+
+def _outcome_of(result: dict[str, Any] | None) -> str:
+    if result is None or asks(result):
+        return ASKED
+    return TOOL_ERROR if result.get("isError") is True else OK
