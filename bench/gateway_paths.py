@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 from mcp import Client, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
-from proxy_paths import OURS, PEERS, MetaTools, PathTo, installed_peers
+from proxy_paths import OURS, PEERS, MetaTools, PathTo, allow_everything, installed_peers
 
 from toolcrib_core import count_tokens
 
@@ -40,6 +40,7 @@ def gateways(folder: Path, servers: Mapping[str, Mapping[str, Any]], *, install:
     """Ours, then every peer that is there; `servers` are the entries of a configuration by name."""
     ours = folder / "gateway.json"
     ours.write_text(json.dumps({"mcpServers": servers}))
+    allow_everything(folder)
     state = {"TOOLCRIB_STATE_DIR": str(folder / "state"), "PATH": os.environ["PATH"]}
     command = [*OURS, "--mode", "gateway", "--config", str(ours)]
     paths = [PathTo(name=OUR_NAME, command=command, env=state, meta=MetaTools())]

@@ -144,7 +144,13 @@ def config_file(folder: Path, name: str, entry: Mapping[str, Any]) -> str:
     """A configuration with one server."""
     file = folder / f"{name}.json"
     file.write_text(json.dumps({"mcpServers": {"echo": dict(entry)}}))
+    allow_everything(folder)
     return str(file)
+
+
+def allow_everything(folder: Path) -> None:
+    """A policy beside the configuration: nobody declares what the server's tools do, and nobody can be asked."""
+    (folder / "toolcrib.policy.toml").write_text('version = 1\ndefault = "allow"\n')
 
 
 def stdio_paths(folder: Path, *, install: bool) -> list[PathTo]:

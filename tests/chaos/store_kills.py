@@ -1,6 +1,6 @@
 """Writers of a store, killed with SIGKILL again and again: what was acknowledged must be there, and nothing damaged.
 
-uv run python -m tests.chaos.store_kills [--rounds 200] [--postgresql]
+uv run python -m tests.chaos.store_kills [--rounds 200] [--seed 11] [--postgresql]
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _SIZES = (100, 20_000, 600_000)
 _LONGEST_WAIT = 0.03
 
 
-def kill_writers(target: str, rounds: int) -> dict[str, str]:
+def kill_writers(target: str, rounds: int, *, seed: int = 11) -> dict[str, str]:
     """Start writers one after the other and kill each in the middle; gives the handles of what was acknowledged.
 
     Each writer is a fork of this process, which has imported everything: so many starts of Python would take minutes.
     """
-    chance = random.Random(11)
+    chance = random.Random(seed)
     told = b""
     for life in range(rounds):
         reading, writing = os.pipe()
@@ -105,6 +105,7 @@ def main() -> int:
     """Kill, judge, and print the judgement in one line."""
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("--rounds", type=int, default=200)
+    options.add_argument("--seed", type=int, default=11, help="of the moments at which writers are killed")
     options.add_argument("--postgresql", action="store_true", help="a server is started for it")
     options.add_argument("--target", help="a file or an address, which is filled; a new one otherwise")
     options.add_argument("--json", action="store_true")
@@ -117,7 +118,7 @@ def main() -> int:
             target = holding.enter_context(holding.enter_context(running_server()).database())
         elif target is None:
             target = str(Path(holding.enter_context(tempfile.TemporaryDirectory())) / "store.db")
-        judgement = judge(target, kill_writers(target, chosen.rounds))
+        judgement = judge(target, kill_writers(target, chosen.rounds, seed=chosen.seed))
     lost, problems = judgement["lost"], judgement["problems"]
     if chosen.json:
         sys.stdout.write(json.dumps(judgement))

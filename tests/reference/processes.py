@@ -39,11 +39,15 @@ def toolcrib(*arguments: str) -> Command:
 
 
 def write_config(folder: Path, servers: Mapping[str, Mapping[str, Any]], *, grants: Sequence[str] = GRANTED) -> Path:
-    """A configuration of these servers, each of which is granted everything that a client may be asked."""
+    """A configuration of these servers, each of which is granted everything that a client may be asked.
+
+    Its policy allows everything: what is compared is what passes.
+    """
     treated = {name: {"grants": list(grants)} for name in servers}
     document = {"mcpServers": servers, "toolcrib": {"servers": treated}}
     file = folder / "mcp.json"
     file.write_text(json.dumps(document), encoding="utf-8")
+    file.with_name("toolcrib.policy.toml").write_text('version = 1\ndefault = "allow"\n', encoding="utf-8")
     return file
 
 

@@ -1,0 +1,86 @@
+"""What the benches must show: every target, where its figure comes from, and why a row may be empty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+DATA: Final = "../shared/data is not beside this checkout"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """One row of the targets; a bench may print several figures for it, each with its own bound."""
+
+    id: str
+    what: str
+    must: str
+    """How good it must be, in words."""
+    bench: str
+    """The bench that prints it; empty where nothing here can."""
+    data: bool = False
+    """Whether the figure needs the catalogues and sets that are not part of the repository."""
+    reason: str = ""
+    """Why there is no figure, where there never is one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetrievalTarget:
+    """What search must reach on one set: recall@5 without a model and with one."""
+
+    set: str
+    plain: float
+    semantic: float
+    semantic_at_10: float | None = None
+
+
+RETRIEVAL: Final = (
+    RetrievalTarget(set="cw83", plain=0.86, semantic=0.93),
+    RetrievalTarget(set="metatool", plain=0.66, semantic=0.75),
+    RetrievalTarget(set="metatool_multi", plain=0.74, semantic=0.78),
+    RetrievalTarget(set="toolalpaca", plain=0.90, semantic=0.94),
+    RetrievalTarget(set="nestful", plain=0.85, semantic=0.88),
+    RetrievalTarget(set="bfcl", plain=0.85, semantic=0.88),
+    RetrievalTarget(set="mcp-dev", plain=0.45, semantic=0.60, semantic_at_10=0.70),
+)
+
+_SPEED = "search_scale"
+
+TARGETS: Final = (
+    Target(id="P1", what="a call through the transparent proxy, stdio", must="<= 1.5 x direct", bench="proxy"),
+    Target(id="P2", what="a call through the gateway, everything checked", must="<= 2.0 x direct", bench="gateway"),
+    Target(id="P3", what="a call through the proxy, HTTP", must="<= 1.8 x direct", bench="proxy"),
+    Target(id="P4", what="32 calls at once: CPU added; p99", must="<= 1.1 x in turn; <= 1.6 x direct", bench="proxy"),
+    Target(id="P5", what="a validated call in the process", must="<= 4 x plain; <= 10 with policy", bench="runtime"),
+    Target(id="P6", what="argument validation: valid; all errors", must=">= 50; >= 5 x jsonschema", bench="core"),
+    Target(id="P7", what="canonical bytes and digest", must=">= 4 x json.dumps", bench="core"),
+    Target(id="P8", what="import of the core", must="<= 2 x import pydantic", bench="core"),
+    Target(id="P9", what="token count: exact; remembered", must="0 differences; >= 100 x", bench="core"),
+    Target(id="P10", what="registry as it grows", must="linear", bench="core"),
+    Target(id="P11", what="parallel calls of one tool", must="linear, flat memory", bench="runtime"),
+    Target(id="P12", what="a durable commit", must="<= 1.5 x append and fdatasync", bench="store"),
+    Target(id="P13", what="a call in a warm worker", must=">= 50 x cheaper than a start", bench="runtime"),
+    Target(id="P14", what="start with 40 servers", must="<= 1.5 x the slowest", bench="proxy"),
+    Target(id="P15", what="tokens of the list; of a search and a call", must="<= 600; >= 99 % saved", bench="gateway"),
+    Target(id="P16", what="tokens of small and of large results", must="0 added; <= 400", bench="gateway"),
+    *(
+        Target(
+            id=f"R-{each.set}",
+            what=f"search on the set {each.set}, recall@5",
+            must=f">= {each.plain:g}; with a model >= {each.semantic:g}",
+            bench="retrieval",
+            data=True,
+        )
+        for each in RETRIEVAL
+    ),
+    Target(
+        id="R-held-out",
+        what="search on sets that were never seen, recall@5",
+        must=">= 0.71; with a model >= 0.74",
+        bench="",
+        reason="held back for judging",
+    ),
+    Target(id="search-10000", what="search among 10,000 tools", must="p95 <= 10 ms; build <= 3 s", bench=_SPEED),
+    Target(id="search-100000", what="search among 100,000 tools", must="p95 <= 50 ms", bench=_SPEED),
+)
+"""In the order in which they are printed."""

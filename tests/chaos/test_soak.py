@@ -1,0 +1,70 @@
+"""The soak: a served gateway under mixed load holds no more at the end than after its warm-up, and swaps no answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from checks.workspace import ROOT
+from tests.chaos.soak_samples import Sample, grown, is_alive, read_sample
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc to see what is held")
+HELD = Sample(memory=100.0, descriptors=50, threads=5, processes=9)
+
+
+def test_what_is_held_may_grow_within_its_bounds_and_not_beyond() -> None:
+    within = Sample(memory=131.0, descriptors=60, threads=8, processes=9)
+    beyond = Sample(memory=140.0, descriptors=500, threads=5, processes=19)
+
+    assert grown(HELD, within) == []
+    assert grown(HELD, beyond) == [
+        "memory grew from 100 to 140, and may by 32",
+        "descriptors grew from 50 to 500, and may by 16",
+        "processes grew from 9 to 19, and may by 2",
+    ]
+
+
+@needs_proc
+def test_a_process_is_read_with_all_that_descends_from_it() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        held = read_sample(os.getpid())
+        lives = is_alive(child.pid, "input()"), is_alive(child.pid, "another")
+    finally:
+        child.communicate(b"\n")
+
+    assert held.processes >= 2
+    assert held.memory > 1
+    assert held.descriptors >= 3
+    assert lives == (True, False)
+    assert not is_alive(child.pid, "input()")
+
+
+@needs_proc
+@pytest.mark.slow
+@pytest.mark.fault("F15", "F16")
+def test_a_gateway_under_mixed_load_and_faults_swaps_no_answer_and_holds_no_more_than_before(tmp_path: Path) -> None:
+    arguments = ["--minutes=0.5", "--clients=64", "--json", f"--folder={tmp_path}"]
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'scripts'}{os.pathsep}{ROOT}"}
+
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.chaos.soak", *arguments],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=280,
+    )
+
+    assert done.stdout, done.stderr
+    judged = json.loads(done.stdout)
+    assert judged["problems"] == []
+    assert judged["outcomes"]["call answered"] > 0
+    assert judged["kills"] > 0
+    assert judged["started"] > 9
