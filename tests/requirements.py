@@ -17,14 +17,12 @@ _PENDING: dict[str, str | None] = {
     "CP": None,
     "TS": None,
     "GW": None,
-    "GW-8": "the safety of the gateway is not built yet",
-    "GW-9.2": "the store is for one host only",
+    "GW-9.2": "sessions, pages that are kept stable and what they lead to live in one process",
 }
 
 # What a built requirement says beyond what is built: the rest comes with the part that is named.
 _NOTES = {
     "RT-19": "an engine for more than one machine comes later",
-    "GW-6.8": "`TOOL_CHANGED` comes with the pins, a budget and a policy of the gateway with its safety",
 }
 
 

@@ -14,6 +14,7 @@ from toolcrib_core import validate_value
 from toolcrib_mcp import load_config
 from toolcrib_mcp.config.files import CONFIG_LIMITS
 from toolcrib_mcp.config.jsonc import parse_jsonc
+from toolcrib_mcp.policy import parse_policy
 from toolcrib_toolpacks import toolpack_schema
 
 _SERVER_KEYS = ("mcpServers", "servers", "context_servers")
@@ -29,8 +30,11 @@ def read_json(text: str) -> None:
 
 
 def read_toml(text: str) -> None:
-    """Parse TOML, and load it as settings beside a server of each name that it mentions."""
+    """Parse TOML, and load it: as a policy, or as settings beside a server of each name that it mentions."""
     value = tomllib.loads(text)
+    if {"default", "rule", "limit", "budget"} & value.keys():
+        parse_policy(text)
+        return
     servers = ", ".join(f'"{name}": {{"command": "true"}}' for name in value.get("servers", {"any": {}}))
     _load({"mcp.json": f'{{"mcpServers": {{{servers}}}}}', "toolcrib.toml": text}, text)
 
