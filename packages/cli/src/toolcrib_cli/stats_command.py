@@ -49,6 +49,8 @@ class CatalogueTokens:
     servers: tuple[ServerTokens, ...]
     gateway: int
     """The tokens of the gateway's own tools."""
+    own_tools: int = 3
+    """How many of them a client sees."""
 
     @property
     def total(self) -> ServerTokens:
@@ -95,7 +97,7 @@ def run_stats(*, choice: Choice, fresh: bool, timeout: float, as_json: bool) -> 
 def count_catalogue(hub: HubView) -> CatalogueTokens:
     """The tokens of everything that the servers of a hub list."""
     from toolcrib_mcp.gateway.cards import tool_card
-    from toolcrib_mcp.gateway.meta_tools import META_TOOLS
+    from toolcrib_mcp.gateway.surfaces import SURFACES
 
     snapshot = hub.catalog.snapshot()
     counted: dict[str, list[tuple[int, int]]] = {name: [] for name in hub.servers}
@@ -113,7 +115,8 @@ def count_catalogue(hub: HubView) -> CatalogueTokens:
         )
         for name, every in counted.items()
     )
-    return CatalogueTokens(servers=servers, gateway=_tokens(META_TOOLS))
+    own = SURFACES[hub.config.settings.execute].tools
+    return CatalogueTokens(servers=servers, gateway=_tokens(own), own_tools=len(own))
 
 
 def _tokens(tools: Iterable[Mapping[str, Any]]) -> int:
@@ -136,6 +139,6 @@ def _show(counted: CatalogueTokens, console: Console) -> None:
     console.print(table)
     few = "nothing is saved with so few; `--mode transparent` serves them as they are."
     console.print(
-        f"\nA client of `toolcrib serve` sees 3 tools of {counted.gateway:,} tokens in place of {total.definitions:,}: "
-        + (f"{counted.saved:.0%} saved." if counted.saved else few)
+        f"\nA client of `toolcrib serve` sees {counted.own_tools} tools of {counted.gateway:,} tokens "
+        f"in place of {total.definitions:,}: " + (f"{counted.saved:.0%} saved." if counted.saved else few)
     )

@@ -98,4 +98,4 @@ def _store(folder: Path) -> Store:
 def _told(text: str) -> list[str]:
     lines = [line.rstrip() for line in text.splitlines()]
     start = next((number for number, line in enumerate(lines) if line.startswith("- what_to_do")), 0)
-    return lines[start : start + 3]
+    return lines[start + 1 : start + 3]

@@ -36,12 +36,13 @@ async def ask_somebody(stage: Stage) -> None:
                 try:
                     await gateway.execute(tool, {"sql": _SQL})
                 except ApprovalRequired as waiting:
-                    stage.line(f"error: {short_id(tool)} needs approval: {waiting.details['reason']}")
                     approval = str(waiting.details["approvalId"])
-                    stage.typed(f"approvals grant {approval[:12]}…")
+                    reason = waiting.details["reason"]
+                    stage.line(f"needs approval: {reason}; toolcrib approvals grant {approval[:12]}…")
                     ApprovalBook(safeguards.store, state_key(folder)).grant(approval, by="the demo")
-                stage.line((await gateway.execute(tool, {"sql": _SQL})).text)
+                answer = (await gateway.execute(tool, {"sql": _SQL})).text
             await safeguards.checkpoint.recorder.aclose()
             keys = read_public_keys(folder / PUBLIC_FILE)
             verdict = verify(folder / FOLDER, SqlHeads(safeguards.store), keys)
-    stage.line(f"audit: {verdict.records} records, {'chained and signed' if verdict.is_whole else 'damaged'}")
+    audit = f"{verdict.records} records, {'chained and signed' if verdict.is_whole else 'damaged'}"
+    stage.line(f"{answer}   audit: {audit}")

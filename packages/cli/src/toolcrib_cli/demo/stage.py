@@ -22,13 +22,15 @@ class Stage:
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self._first = True
         # A file has no edge, but a demo is looked at: it has one screen there, too.
         if not console.is_terminal:
             console.width = 80
 
     def heading(self, text: str) -> None:
         """Begin a scene."""
-        self._console.print(Text(f"\n{text}", style="bold"))
+        self._console.print(Text(text if self._first else f"\n{text}", style="bold"))
+        self._first = False
 
     def typed(self, command: str) -> None:
         """What a person would type."""

@@ -60,7 +60,8 @@ class Checkpoint:
 
             async def send(request: Request) -> dict[str, Any]:
                 notes.reached = True
-                return await proceed(replace(request, params=span.onward(request.params)))
+                params = span.onward(request.params)
+                return await proceed(request if params is request.params else replace(request, params=params))
 
             try:
                 notes.result = await self._passed(call, send, notes)

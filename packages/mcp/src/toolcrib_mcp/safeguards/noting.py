@@ -78,7 +78,7 @@ class CallRecorder:
             return
         event = call_event(
             call,
-            "call" if notes.reached else "refused",
+            "call" if notes.reached or notes.result is not None else "refused",
             with_arguments=self._journal.keeps_arguments,
             decision=None if notes.judgement is None else notes.judgement.decision,
             rule=None if notes.judgement is None else notes.judgement.rule,
