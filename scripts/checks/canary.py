@@ -1,6 +1,6 @@
 """A planted secret, and the search for it in everything that was written.
 
-`python -m checks.canary FOLDER` looks for the one in the environment, and fails where it is found.
+`python -m checks.canary PLACE …` looks for the one in the environment, and fails where it is found.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ VARIABLE: Final = "CHAOS_CANARY_SECRET"
 """The environment variable in which it is planted."""
 
 _BLOCK: Final = 1 << 20
+_MOST_SHOWN: Final = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +34,7 @@ def new_canary() -> str:
 
 
 def search(folder: Path, canary: str) -> Search:
-    """Look through every file below a folder; what cannot be read is passed over."""
+    """Look through a file, or every file below a folder; what cannot be read is passed over."""
     hits, size = [], 0
     for file in _files(folder):
         try:
@@ -42,13 +43,14 @@ def search(folder: Path, canary: str) -> Search:
             continue
         size += length
         if found:
-            hits.append(file.relative_to(folder).as_posix())
+            hits.append(file.relative_to(folder).as_posix() if file != folder else file.name)
     return Search(hits=tuple(sorted(hits)), searched_bytes=size)
 
 
 def _files(folder: Path) -> Iterator[Path]:
     # Neither links, which may lead out, nor pipes and sockets, which would wait.
-    return (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    places = folder.rglob("*") if folder.is_dir() else (folder,)
+    return (path for path in places if path.is_file() and not path.is_symlink())
 
 
 def _look(file: Path, wanted: bytes) -> tuple[bool, int]:
@@ -63,12 +65,13 @@ def _look(file: Path, wanted: bytes) -> tuple[bool, int]:
 
 
 def main(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
-    """Search a folder for the secret of the environment, say what was found, and give the exit code."""
-    found = search(Path(arguments[0]), environ[VARIABLE])
-    print(f"canary: {len(found.hits)} hits in {found.searched_bytes / 1e6:,.0f} MB")  # the result
-    for hit in found.hits[:20]:
-        print(f"  {hit}")  # the result
-    return 1 if found.hits else 0
+    """Search folders and files for the secret of the environment, say what was found, and give the exit code."""
+    found = [search(Path(each), environ[VARIABLE]) for each in arguments]
+    hits = [hit for each in found for hit in each.hits]
+    print(f"canary: {len(hits)} hits in {sum(each.searched_bytes for each in found) / 1e6:,.0f} MB")
+    for hit in hits[:_MOST_SHOWN]:
+        print(f"  {hit}")
+    return 1 if hits else 0
 
 
 if __name__ == "__main__":

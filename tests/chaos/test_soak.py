@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,9 @@ def test_what_is_held_may_grow_within_its_bounds_and_not_beyond() -> None:
 def test_a_process_is_read_with_all_that_descends_from_it() -> None:
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     try:
+        # Until the program has taken the place of what started it.
+        while not is_alive(child.pid, "input()"):
+            time.sleep(0.01)
         held = read_sample(os.getpid())
         lives = is_alive(child.pid, "input()"), is_alive(child.pid, "another")
     finally:

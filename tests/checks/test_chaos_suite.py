@@ -87,6 +87,21 @@ def test_a_file_that_cannot_be_read_is_passed_over(tmp_path: Path, monkeypatch: 
     assert canary.search(tmp_path, "x") == canary.Search()
 
 
+def test_the_search_says_where_the_secret_of_the_environment_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "leak.db").write_text("…hush…", "utf-8")
+    (tmp_path / "fine.log").write_text("nothing", "utf-8")
+    places = [str(tmp_path / "kept"), str(tmp_path / "fine.log")]
+
+    found = canary.main(places, {canary.VARIABLE: "hush"})
+    clean = canary.main(places[1:], {canary.VARIABLE: "hush"})
+
+    assert (found, clean) == (1, 0)
+    assert capsys.readouterr().out == "canary: 1 hits in 0 MB\n  leak.db\ncanary: 0 hits in 0 MB\n"
+
+
 @pytest.fixture
 def run_python() -> Callable[[str], Any]:
     """Runs lines of Python with the modules of the scripts, and reads what they print as JSON."""

@@ -317,7 +317,7 @@ class Answering:
     def __init__(self, answer):
         self._answer = answer
 
-    async def execute(self, tool_id, arguments):
+    async def execute(self, tool_id, arguments, *, request=None):
         if isinstance(self._answer, Exception):
             raise self._answer
         return ExecuteResult(tool_id=tool_id, result=self._answer)

@@ -128,17 +128,33 @@ async def test_pins_of_one_principal_are_none_of_another(tmp_path: Path) -> None
     assert (len(judged.withheld), len(changed.withheld), len(again.withheld)) == (0, 0, 1)
 
 
-@pytest.mark.req("GW-6.6")
-async def test_what_the_only_server_does_not_list_is_not_called_by_name(tmp_path: Path) -> None:
-    server = ScriptedServer(**{"tools/list": {"tools": [NOTE]}})
-    async with guarded(tmp_path, {"notes": server}, mode="transparent") as case:
-        with pytest.raises(RpcError, match="There is no tool `secret`"):
-            await case.ask("tools/call", name="secret", arguments={})
+@pytest.mark.req("GW-6.6", "GW-8.3")
+@pytest.mark.parametrize(("policy", "reached"), [(ALLOW, 1), ('default = "ask"', 0)])
+async def test_what_the_only_server_does_not_list_is_for_the_policy_and_then_for_the_server(
+    tmp_path: Path, policy: str, reached: int
+) -> None:
+    server = ScriptedServer(**{"tools/list": {"tools": [NOTE]}, "tools/call": RpcError(-32602, "Unknown tool")})
+    async with guarded(tmp_path, {"notes": server}, mode="transparent", policy=policy) as case:
         with pytest.raises(RpcError, match="must be a string"):
             await case.ask("tools/call", name=7, arguments={})
+        try:
+            answer = await case.ask("tools/call", name="secret", arguments={})
+        except RpcError as error:
+            answer = {"error": error.message}
         listed = await case.ask("tools/list")
 
     assert listed["tools"] == [NOTE]
+    assert case.calls() == reached
+    assert ("Unknown tool" in str(answer)) is (reached == 1)
+
+
+@pytest.mark.req("GW-8.2")
+async def test_what_the_only_server_lists_and_is_left_out_is_not_called_by_name(tmp_path: Path) -> None:
+    server = server_with({**NOTE, "description": "Reads.\u200b"})
+    async with guarded(tmp_path, {"notes": server}, mode="transparent") as case:
+        with pytest.raises(RpcError, match="There is no tool `read_note`"):
+            await case.run("read_note", title="a")
+
     assert case.calls() == 0
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from toolcrib_mcp.config import HttpFront
     from toolcrib_mcp.serving import Admission, Mode
+    from toolcrib_runtime.guards.secrets import Scrubber
 
 _ADDRESS: Final = re.compile(r"(?:(?P<host>\[[^\]]+\]|[^:]*):)?(?P<port>\d{1,5})")
 _LOG_FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -63,10 +64,12 @@ def run_serve(
     Raises:
         ToolError: The configuration or the address cannot be used, or large results cannot be kept.
     """
-    logging.basicConfig(level=log_level.upper(), format=_LOG_FORMAT, stream=sys.stderr)
+    from toolcrib_mcp.redaction import configured_secrets
+
+    scrubber = _log_to_stderr(log_level)
     address = None if http is None else read_address(http)
     asked = asked_for(choice)
-    _scrub_logs(asked)
+    scrubber.add(*configured_secrets(asked.config.enabled))
     tell_warnings(asked)
     state = usable_state(asked, named=choice.state_dir is not None)
     front = _front(address, asked.config.settings.http)
@@ -84,14 +87,15 @@ def run_serve(
         ) from None
 
 
-def _scrub_logs(asked: Asked) -> None:
-    """No log line holds a secret of the configuration, whoever writes it."""
-    from toolcrib_mcp.redaction import configured_secrets
+def _log_to_stderr(level: str) -> Scrubber:
+    """Log to standard error, without the secrets that what is given knows, whoever writes the line."""
     from toolcrib_runtime.guards.secrets import Scrubber, ScrubbingFilter
 
-    scrubbing = ScrubbingFilter(Scrubber(configured_secrets(asked.config.enabled)))
-    for handler in logging.getLogger().handlers:
-        handler.addFilter(scrubbing)
+    scrubber = Scrubber()
+    handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(ScrubbingFilter(scrubber))
+    logging.basicConfig(level=level.upper(), format=_LOG_FORMAT, handlers=[handler])
+    return scrubber
 
 
 def _check(clients: Clients, *, mode: Mode, over_http: bool) -> None:

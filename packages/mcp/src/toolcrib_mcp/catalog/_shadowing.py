@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from toolcrib_core.wording import listed, shown
 from toolcrib_mcp.catalog._entries import CatalogEntry
 from toolcrib_mcp.catalog._findings import ToolFinding
 from toolcrib_mcp.scan.mentions import mentions_of
 
+# A name of one word, as `search` or `type`, stands in every tenth description, and means nothing there.
+_TELLING: Final = re.compile(r"[_:./-]|[a-z][A-Z]")
+
 
 def shadowing_findings(served: Mapping[str, CatalogEntry]) -> Iterator[ToolFinding]:
     """Every tool that gives orders about another server's tool, by its name or its id."""
     names = _names_by_server(served)
-    every = frozenset().union(*names.values())
+    every = frozenset(name for each in names.values() for name in each if _TELLING.search(name))
     for entry in served.values():
         tool = entry.hydrated
         # What its own server calls the same is not another's.

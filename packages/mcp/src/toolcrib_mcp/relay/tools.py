@@ -6,16 +6,22 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+import orjson
+
 from toolcrib_core import ToolError, UnknownTool
-from toolcrib_core.wording import quoted
+from toolcrib_core.wording import quoted, shown
 from toolcrib_mcp.catalog import CatalogSnapshot, HydrationResult
+from toolcrib_mcp.catalog._entries import CatalogEntry
+from toolcrib_mcp.catalog._reading import read_tool
 from toolcrib_mcp.errors import GatewayError
 from toolcrib_mcp.front.envelope import INVALID_PARAMS
+from toolcrib_mcp.pins.definitions import Definition
 from toolcrib_mcp.relay.merging import Merged
 from toolcrib_mcp.relay.pages import Pages
 from toolcrib_mcp.relay.reach import Reach
 from toolcrib_mcp.relay.routes import SEPARATOR
 from toolcrib_mcp.rpc import RpcError
+from toolcrib_mcp.scan import scan_texts
 
 if TYPE_CHECKING:
     from toolcrib_mcp.hub.view import HubView
@@ -118,24 +124,62 @@ class OwnTools:
             self._snapshot, self._by_name = snapshot, {tool.upstream_name: tool for tool in every}
         return self._by_name
 
-    async def named(self, name: object) -> HydrationResult:
-        """The tool that the server calls so.
+    async def shown(self, tools: list[Any]) -> list[Any]:
+        """Those of a list that the server has just given which may be shown.
+
+        What the catalogue serves is shown word for word, or not at all. A server may list more for one client than for
+        all: that is shown unless something is hidden in it.
+
+        Raises:
+            GatewayError: Its tools could not be had.
+        """
+        served, snapshot = await self.all(), self._hub.catalog.snapshot()
+        return [tool for tool in tools if self._may_be_shown(Definition.of(tool), served, snapshot)]
+
+    def _may_be_shown(
+        self, listed: Definition | None, served: Mapping[str, HydrationResult], snapshot: CatalogSnapshot
+    ) -> bool:
+        if listed is None:
+            return False
+        known = served.get(listed.name)
+        if known is not None:
+            return known.digest == listed.digest
+        return not self._is_refused(listed.name, snapshot) and not scan_texts(dict(listed.tool)).refused
+
+    def _is_refused(self, name: str, snapshot: CatalogSnapshot) -> bool:
+        """Whether the operator does not admit it, or it is listed and yet not served."""
+        if not self._hub.servers[self._server].settings.admits(name):
+            return True
+        if snapshot.withheld_tool(self._server, name) is not None:
+            return True
+        return (self._server, shown(name)) in ((each.upstream, each.name) for each in snapshot.report.left_out)
+
+    async def named(self, name: object) -> tuple[HydrationResult, bool]:
+        """The tool that the server calls so, and whether the server lists it.
+
+        Of one that is not listed only the name is known: what it is called with is for the server to judge.
 
         Raises:
             RpcError: The name is no text.
             ToolChanged: It is withheld.
-            UnknownTool: The server has no such tool that is served.
+            UnknownTool: The server lists it, and it is not served.
             GatewayError: Its tools could not be had.
         """
         if not isinstance(name, str):
             raise RpcError(INVALID_PARAMS, "`name` must be a string.")
         found = (await self.all()).get(name)
         if found is not None:
-            return found
-        withheld = self._hub.catalog.snapshot().withheld_tool(self._server, name)
+            return found, True
+        snapshot = self._hub.catalog.snapshot()
+        withheld = snapshot.withheld_tool(self._server, name)
         if withheld is not None:
             raise withheld.refusal(name)
-        raise UnknownTool(f"There is no tool {quoted(name)}.", hint="See `tools/list` for those that are served.")
+        unlisted = read_tool(
+            orjson.dumps({"name": name}), upstream=self._server, terms=self._hub.servers[self._server].terms
+        )
+        if self._is_refused(name, snapshot) or not isinstance(unlisted, CatalogEntry):
+            raise UnknownTool(f"There is no tool {quoted(name)}.", hint="See `tools/list` for those that are served.")
+        return unlisted.hydrated, False
 
 
 def _named_tools(snapshot: CatalogSnapshot, hub: HubView) -> dict[str, tuple[Any, ...]]:

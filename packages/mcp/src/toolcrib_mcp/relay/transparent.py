@@ -10,7 +10,6 @@ from toolcrib_core.wording import quoted
 from toolcrib_mcp.errors import RateLimited, ToolChanged
 from toolcrib_mcp.front.feed import Feed
 from toolcrib_mcp.front.service import Request, ServerFace
-from toolcrib_mcp.pins.definitions import Definition
 from toolcrib_mcp.proxy.results import failure
 from toolcrib_mcp.relay.failures import rpc_error
 from toolcrib_mcp.relay.relay import Relay
@@ -85,7 +84,7 @@ class TransparentService:
             if self._only is not None:
                 return await self._of_one(self._only, request)
             if request.method == _CALL:
-                return await self._call(self._tools.named(request.params.get("name")), request)
+                return await self._call(self._named(request.params.get("name")), request)
             if request.method == _LIST:
                 return await self._tools.page(request.params.get("cursor"))
         except ToolError as error:
@@ -112,14 +111,18 @@ class TransparentService:
         """Stop every call that waits for a client."""
         await self.relay.aclose()
 
-    async def _call(self, finding: Awaitable[HydrationResult], request: Request) -> dict[str, Any]:
+    async def _named(self, name: object) -> tuple[HydrationResult, bool]:
+        return await self._tools.named(name), True
+
+    async def _call(self, finding: Awaitable[tuple[HydrationResult, bool]], request: Request) -> dict[str, Any]:
         """The result of a call; what is refused here is a result, too, since an error is for the client alone."""
         try:
-            return await self._passed(await finding, request)
+            tool, listed = await finding
+            return await self._passed(tool, request, listed=listed)
         except _REFUSALS as refused:
             return failure(refused)
 
-    async def _passed(self, tool: HydrationResult, request: Request) -> dict[str, Any]:
+    async def _passed(self, tool: HydrationResult, request: Request, *, listed: bool) -> dict[str, Any]:
         async def send(onward: Request) -> dict[str, Any]:
             return await self.relay.call(tool.upstream, _CALL, {**onward.params, "name": tool.upstream_name}, onward)
 
@@ -131,17 +134,20 @@ class TransparentService:
             arguments=arguments if isinstance(arguments, Mapping) else {},
             request=request,
             risk=self._hub.servers[tool.upstream].risk_of(tool),
+            listed=listed,
         )
         return await self._checkpoint.run(call, send)
 
     async def _of_own(self, own: OwnTools, server: str, request: Request) -> Mapping[str, Any]:
-        """Of one server behind a checkpoint: only what the catalogue serves is listed, and can be called."""
+        """Of one server behind a checkpoint: what it lists is served as the catalogue has it, or not at all.
+
+        What it does not list is for the policy alone, and then for the server, whose own error is better than ours.
+        """
         if request.method == _CALL:
             return await self._call(own.named(request.params.get("name")), request)
         result = await self._of_one(server, request)
         if request.method == _LIST and isinstance(tools := result.get("tools"), list):
-            served = await own.all()
-            kept = [tool for tool in tools if _is_served(tool, served)]
+            kept = await own.shown(tools)
             return result if len(kept) == len(tools) else {**result, "tools": kept}
         return result
 
@@ -164,13 +170,6 @@ def _admits_all(settings: ServerSettings) -> bool:
 def _admits(settings: ServerSettings, tool: Any) -> bool:
     name = tool.get("name") if isinstance(tool, dict) else None
     return not isinstance(name, str) or settings.admits(name)
-
-
-def _is_served(tool: Any, served: Mapping[str, HydrationResult]) -> bool:
-    """Whether a tool is what the catalogue serves, word for word: its server may list another by now."""
-    listed = Definition.of(tool)
-    known = None if listed is None else served.get(listed.name)
-    return listed is not None and known is not None and known.digest == listed.digest
 
 
 def _not_served(name: str) -> UnknownTool:

@@ -31,6 +31,9 @@ class GuardedCall:
     request: Request
     risk: ToolRisk
     """What the tool may do, as the operator sees it."""
+    listed: bool = True
+    """Whether its server lists the tool; only the transparent proxy passes on what is not listed, and nothing of that
+    can be pinned."""
     check: RiskCheck | None = None
     """What the tool that it came through has to say about it."""
 

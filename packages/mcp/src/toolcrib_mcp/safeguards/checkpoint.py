@@ -72,7 +72,7 @@ class Checkpoint:
         return notes.result
 
     async def _passed(self, call: GuardedCall, proceed: Proceed, notes: CallNotes) -> dict[str, Any]:
-        if self.pins is not None:
+        if self.pins is not None and call.listed:
             self.pins.check(call.tool)
         call.check_risk()
         policy = self.policy.current()
