@@ -169,12 +169,15 @@ class _Reported:
 
     async def after(self, seconds):
         """What the file says once so much time has passed and the reporter has looked again."""
+        # While it still writes, in a thread, nobody waits for the time to pass.
+        async with asyncio.timeout(30):
+            await self.clock.until_waiting()
         looks = self.looks
         await self.clock.advance(seconds)
         await self.until(lambda: self.looks > looks)
 
     async def until(self, condition):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while not condition():  # noqa: ASYNC110  # a thread that writes sets no event
                 await asyncio.sleep(0)
 
