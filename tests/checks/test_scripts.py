@@ -64,6 +64,29 @@ def test_ci_passes_when_every_step_does_and_ends_with_the_summary_of_pytest(chec
     assert "FAILED" not in run.stderr
 
 
+_FEW_FAIL = """#!/bin/bash
+case "$*" in
+  *--last-failed*) echo "again $AGAIN"; echo "1 passed in 0.01s"; exit $AGAIN ;;
+  *pytest*) echo "$FAILED failed, 3 passed in 0.01s"; exit 1 ;;
+esac
+"""
+
+
+@pytest.mark.req("AR-9.5")
+@pytest.mark.parametrize(("failed", "again", "code"), [(3, 0, 0), (3, 1, 1), (4, 0, 1), (14, 0, 1)])
+def test_few_tests_that_fail_are_run_again_alone_and_what_is_broken_fails_again(
+    checkout: Path, failed: int, again: int, code: int
+) -> None:
+    stub = _FEW_FAIL.replace("$FAILED", str(failed)).replace("$AGAIN", str(again))
+    _write_tool(checkout / ".venv/bin/python", stub)
+
+    run = _run(checkout, ".ci/run")
+
+    assert run.returncode == code, run.stderr
+    assert ("run again, alone" in run.stderr) is (failed <= 3)
+    assert ("FAILED: tests" in run.stderr) is (code == 1)
+
+
 @pytest.mark.req("AR-9.5")
 @pytest.mark.parametrize(
     ("tool", "step"),
