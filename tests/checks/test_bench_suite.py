@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +117,19 @@ def test_a_bench_that_never_ends_is_ended_with_what_it_started(tmp_path: Path) -
 
     assert outcome.failed == "it did not end in 8 s"
     status = Path("/proc", pid.read_text(), "stat")
-    assert not status.exists() or " Z " in status.read_text()
+    # It was killed, and goes as soon as the machine has a moment for it.
+    for _ in range(1000):
+        if _is_gone(status):
+            break
+        time.sleep(0.03)
+    assert _is_gone(status)
+
+
+def _is_gone(status: Path) -> bool:
+    try:
+        return " Z " in status.read_text()
+    except OSError:
+        return True
 
 
 def test_a_bench_that_needs_sets_is_absent_without_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
