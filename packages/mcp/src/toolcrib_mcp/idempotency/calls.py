@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -16,6 +15,7 @@ from toolcrib_mcp.proxy.results import is_for_client
 from toolcrib_mcp.relay.questions import asks
 from toolcrib_mcp.rpc import RpcError
 from toolcrib_runtime.errors import IdempotencyConflict, UnknownOutcome
+from toolcrib_runtime.policy.idempotency import record_end
 
 if TYPE_CHECKING:
     from toolcrib_mcp.approvals.key_file import StateKey
@@ -33,8 +33,6 @@ PATIENCE: Final = 60.0
 """How many seconds a repeated call waits for the first one."""
 
 _END_SECONDS: Final = 10.0
-
-_logger = logging.getLogger("toolcrib.mcp")
 
 Proceed: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
 First: TypeAlias = Callable[[], Awaitable[dict[str, Any] | None]]
@@ -97,21 +95,23 @@ class IdempotentCalls:
         try:
             settled = None if first is None else await first()
             if settled is not None:
-                await _recorded(self._ledger.forget(key), key)
+                await record_end(self._ledger.forget(key), key, seconds=_END_SECONDS)
                 return settled
             begun = True
             result = await proceed()
         except (ToolError, RpcError) as error:
-            await _recorded(self._after(key, error) if begun else self._ledger.forget(key), key)
+            end = self._after(key, error) if begun else self._ledger.forget(key)
+            await record_end(end, key, seconds=_END_SECONDS)
             raise
         except (asyncio.CancelledError, Exception):
-            await _recorded(self._ledger.abandon(key) if begun else self._ledger.forget(key), key)
+            end = self._ledger.abandon(key) if begun else self._ledger.forget(key)
+            await record_end(end, key, seconds=_END_SECONDS)
             raise
         # A server that asks has not come to an end: the client's answer comes under the same key.
         end = (
             self._ledger.forget(key) if asks(result) else self._ledger.finish(key, self._endings.of_result(key, result))
         )
-        await _recorded(end, key)
+        await record_end(end, key, seconds=_END_SECONDS)
         return result
 
     def _after(self, key: str, error: ToolError | RpcError) -> Coroutine[Any, Any, None]:
@@ -141,24 +141,6 @@ def _may_have_run(error: ToolError) -> bool:
     # Where nothing is said about it, it was not sent: a server that refuses credentials, for one, has done nothing.
     unsaid = isinstance(error, UpstreamTimeout)
     return isinstance(error, UpstreamTimeout | UpstreamUnavailable) and error.details.get("sent", unsaid) is not False
-
-
-async def _recorded(recording: Coroutine[Any, Any, None], key: str) -> None:
-    """Record the end of a call, also when the call itself is stopped meanwhile.
-
-    A ledger that fails at this changes nothing about the call: its key stays begun, and so is never run again.
-    """
-    task = asyncio.create_task(recording)
-    try:
-        await asyncio.wait({task}, timeout=_END_SECONDS)
-    except asyncio.CancelledError:
-        await asyncio.wait({task}, timeout=_END_SECONDS)
-        raise
-    finally:
-        failure = task.exception() if task.done() and not task.cancelled() else None
-        if failure is not None or not task.done():
-            _logger.error("the end of a call was not recorded under key %s", key, exc_info=failure)
-            task.cancel()
 
 
 def _conflict(call: GuardedCall) -> IdempotencyConflict:

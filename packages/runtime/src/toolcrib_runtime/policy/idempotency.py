@@ -84,16 +84,16 @@ async def _run(ledger: Ledger, key: str, invocation: Invocation, proceed: Procee
         value = await proceed(invocation)
         record = recorded(value, invocation.blocks)
     except ToolError as error:
-        await _end(_after_failure(ledger, key, invocation, error), key)
+        await record_end(_after_failure(ledger, key, invocation, error), key, seconds=END_SECONDS)
         raise
     except (asyncio.CancelledError, Exception):
-        await _end(_after_stop(ledger, key, invocation), key)
+        await record_end(_after_stop(ledger, key, invocation), key, seconds=END_SECONDS)
         raise
     except GeneratorExit:
         # The coroutine is closed and may not wait any more. A ledger in memory does not need to.
         _try_at_once(_after_stop(ledger, key, invocation))
         raise
-    await _end(ledger.finish(key, record), key)
+    await record_end(ledger.finish(key, record), key, seconds=END_SECONDS)
     return value
 
 
@@ -116,16 +116,16 @@ def _after_stop(ledger: Ledger, key: str, invocation: Invocation) -> Coroutine[o
     return ledger.forget(key) if invocation.attempts == 0 else ledger.abandon(key)
 
 
-async def _end(recording: Coroutine[object, object, None], key: str) -> None:
-    """Record the end of a call, also when the call itself is stopped meanwhile.
+async def record_end(recording: Coroutine[object, object, None], key: str, *, seconds: float) -> None:
+    """Record the end of a call within so many seconds, also when the call itself is stopped meanwhile.
 
     A ledger that fails at this changes nothing about the call: its key stays begun, and so is never run again.
     """
     task = asyncio.create_task(recording)
     try:
-        await asyncio.wait({task}, timeout=END_SECONDS)
+        await asyncio.wait({task}, timeout=seconds)
     except asyncio.CancelledError:
-        await asyncio.wait({task}, timeout=END_SECONDS)
+        await asyncio.wait({task}, timeout=seconds)
         raise
     finally:
         failure = task.exception() if task.done() and not task.cancelled() else None
