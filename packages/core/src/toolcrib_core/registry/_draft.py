@@ -25,6 +25,8 @@ _Value = TypeVar("_Value")
 class EditedMap(Generic[_Value]):
     """A persistent map with edits on top: put in together they cost a third of what they cost one by one."""
 
+    __slots__ = ("_base", "_edits")
+
     def __init__(self, base: HashTrieMap[str, _Value]) -> None:
         self._base = base
         self._edits: dict[str, _Value | None] = {}
@@ -39,13 +41,14 @@ class EditedMap(Generic[_Value]):
 
     def finish(self) -> HashTrieMap[str, _Value]:
         """The map with its edits; the one from before when there are none."""
-        if not self._edits:
-            return self._base
-        result = self._base
-        for key, value in self._edits.items():
+        edits, result = self._edits, self._base
+        if len(edits) == 1:  # as it is when tools come one by one
+            ((key, value),) = edits.items()
+            return result.discard(key) if value is None else result.insert(key, value)
+        for key, value in edits.items():
             if value is None:
                 result = result.discard(key)
-        put = {key: value for key, value in self._edits.items() if value is not None}
+        put = {key: value for key, value in edits.items() if value is not None}
         return result.update(put) if put else result
 
 
