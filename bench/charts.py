@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 REQUIREMENT = "matplotlib==3.11.2"
-_COLOURS = ("#2a6f97", "#e07a2f", "#7b6fa8", "#4f9d69", "#b0413e", "#8a8a8a", "#c9a227", "#3d3d3d")
+# Whoever is in several charts has one colour in all of them; the others take what is left, in their order.
+_COLOURS = {"toolcrib": "#2a6f97", "fastmcp": "#e07a2f", "contextweaver": "#7b6fa8", "mcp-proxy": "#4f9d69"}
+_OTHER_COLOURS = ("#8ab6d1", "#b0413e", "#8a8a8a", "#c9a227", "#3d3d3d")
 _INCHES = (7.2, 4.0)
 
 
@@ -62,8 +64,9 @@ def _draw(chart: dict[str, Any], file: Path) -> None:
 def _lines(axes: Any, chart: dict[str, Any]) -> None:
     from matplotlib.ticker import FuncFormatter, NullLocator
 
-    for (name, points), colour in zip(chart["series"].items(), _COLOURS, strict=False):
-        axes.plot(*zip(*points, strict=True), marker="o", label=name, color=colour, linewidth=2)
+    colours = _colours(chart)
+    for name, points in chart["series"].items():
+        axes.plot(*zip(*points, strict=True), marker="o", label=name, color=colours[name], linewidth=2)
     for axis, scaled in ((axes.xaxis, chart["log_x"]), (axes.yaxis, chart["log_y"])):
         if scaled:
             (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
@@ -77,13 +80,24 @@ def _lines(axes: Any, chart: dict[str, Any]) -> None:
 
 def _bars(axes: Any, chart: dict[str, Any]) -> None:
     groups = list(dict.fromkeys(group for points in chart["series"].values() for group, _ in points))
+    # Within a group the bars stand side by side, with no room for those that have no figure there.
+    members = {group: [name for name, points in chart["series"].items() if group in dict(points)] for group in groups}
     width = 0.8 / len(chart["series"])
-    for place, ((name, points), colour) in enumerate(zip(chart["series"].items(), _COLOURS, strict=False)):
-        at = [groups.index(group) - 0.4 + width * (place + 0.5) for group, _ in points]
-        bars = axes.bar(at, [height for _, height in points], width, label=name, color=colour)
+    colours = _colours(chart)
+    for name, points in chart["series"].items():
+        at = [
+            groups.index(each) + width * (members[each].index(name) + 0.5 - len(members[each]) / 2)
+            for each, _ in points
+        ]
+        bars = axes.bar(at, [height for _, height in points], width, label=name, color=colours[name])
         if len(groups) <= 4:
             axes.bar_label(bars, fmt="%.3g", fontsize=8)
-    axes.set_xticks(range(len(groups)), groups)
+    axes.set_xticks(range(len(groups)), [group.replace("_", "_\n") for group in groups])
+
+
+def _colours(chart: dict[str, Any]) -> dict[str, str]:
+    others = iter(_OTHER_COLOURS)
+    return {name: _COLOURS.get(name.split(" ")[0]) or next(others, "#000000") for name in chart["series"]}
 
 
 if __name__ == "__main__":
