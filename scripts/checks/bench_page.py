@@ -7,7 +7,7 @@ from typing import Final
 
 from checks.bench_charts import Chart, charts_of
 from checks.bench_running import BENCHES, Outcome, Row
-from checks.bench_table import Standing, other_rows, render_summary, shown, shown_peers, standings
+from checks.bench_table import Standing, missed_rows, other_rows, render_summary, shown, shown_peers, standings
 from checks.reference_pages.tables import code, table
 
 _INTRODUCTION: Final = """\
@@ -33,6 +33,10 @@ def render_page(outcomes: Mapping[str, Outcome], *, machine: str) -> str:
     lines += ["", "## Targets", ""]
     rows = [row for each in standings(outcomes) for row in _target_rows(each)]
     lines += table(("id", "what", "ours", "peers", "target", "met"), rows)
+    missed = missed_rows(outcomes)
+    if missed:
+        cells = [(row["id"], row["what"], _ours(row), row["target"], why) for row, why in missed]
+        lines += ["", "## Bounds that are missed", "", *table(("id", "what", "ours", "bound", "why"), cells)]
     for chart in charts_of(outcomes):
         lines += ["", f"## {chart.title}", "", *_picture(chart)]
     for name, others in other_rows(outcomes).items():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from checks.bench_running import Outcome, Row
-from checks.bench_targets import TARGETS, Target
+from checks.bench_targets import SHORTFALLS, TARGETS, Target
 
 _WIDTH: Final = 116
 _ID, _WHAT = 16, 48
@@ -60,7 +60,20 @@ def render_table(outcomes: Mapping[str, Outcome]) -> str:
     for name, rows in other_rows(outcomes).items():
         lines += ["", f"{name}, beside the targets"]
         lines += [line for row in rows for line in _lines(row)]
+    missed = missed_rows(outcomes)
+    lines += ["", "bounds that are missed, and why"] if missed else []
+    lines += [
+        line
+        for row, why in missed
+        for line in textwrap.wrap(f"{row['id']} {row['what']}: {why}", _WIDTH, subsequent_indent="  ")
+    ]
     return "\n".join(lines)
+
+
+def missed_rows(outcomes: Mapping[str, Outcome]) -> list[tuple[Row, str]]:
+    """Every figure beyond its bound, with the reason as far as there is one."""
+    rows = [row for outcome in outcomes.values() for row in outcome.rows if row.get("met") is False]
+    return [(row, SHORTFALLS.get(row["id"], "not known")) for row in rows]
 
 
 def render_summary(outcomes: Mapping[str, Outcome]) -> str:

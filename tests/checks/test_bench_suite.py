@@ -191,6 +191,18 @@ def test_the_table_has_every_target_at_a_readable_width() -> None:
     )
 
 
+def test_a_bound_that_is_missed_says_why_in_the_table_and_on_the_page() -> None:
+    outcomes = {"core": Outcome(rows=[MISSED]), "scan": Outcome(rows=[{**MISSED, "id": "S1", "what": "found"}])}
+
+    table, page = render_table(outcomes), render_page(outcomes, machine="a machine")
+
+    assert re.search(r"^S1 found: the scan is made of rules", table, re.MULTILINE)
+    assert re.search(r"^P7 (canonical bytes )+: not known$", table.replace("\n  ", " "), re.MULTILINE)
+    assert "| S1 | found | 3.2 x | >= 4 | the scan is made of rules" in page
+    assert "missed, and why" not in render_table({"proxy": Outcome(rows=[PROXY])})
+    assert "## Bounds that are missed" not in render_page({"proxy": Outcome(rows=[PROXY])}, machine="a machine")
+
+
 def test_a_target_is_met_when_all_its_bounds_are() -> None:
     rows = [{**PROXY, "met": True}, {**PROXY, "met": False}]
     free = {key: value for key, value in {**PROXY, "id": "P2"}.items() if key not in {"target", "met"}}
