@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -25,8 +25,9 @@ _KNOWN = {
 }
 
 
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Refuse a test that claims to prove a requirement or a fault that does not exist."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, and refuse a test that claims to prove what does not exist."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
     unknown = sorted({problem for item in items for problem in _unknown_ids(item)})
     if unknown:
         raise pytest.UsageError("\n".join(unknown))

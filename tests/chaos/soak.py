@@ -4,8 +4,8 @@
 
 One `toolcrib serve` over HTTP, eight servers behind it (good, slow, noisy, crashing, hanging), clients of both eras who
 come and go. Every answer carries the nonce of its call. One server is killed now and then. Before and after, everybody
-rests, and what the process holds is read: memory, descriptors, threads, and processes below it. Tasks of its event loop
-cannot be seen from outside.
+rests, and what the process holds is read: memory, descriptors, threads, processes below it, and by `toolcrib status`
+the tasks of its event loop and its sessions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Any, Final
 
 from checks import canary
 from tests.chaos.soak_load import MODES, VICTIM, Load
-from tests.chaos.soak_samples import Sample, grown, is_alive, sample_at_rest
+from tests.chaos.soak_samples import Sample, grown, is_alive, sample_at_rest, sample_within
 from tests.reference.processes import serve_command
 
 _UPSTREAM: Final = Path(__file__).with_name("soak_upstream.py")
@@ -37,6 +37,8 @@ _START_SECONDS: Final = 120
 _STOP_SECONDS: Final = 60
 _WARM_UP: Final = 0.25
 _KILL_EVERY: Final = 5.0
+# A busy machine may take a while to end what is under way; what leaks does not end at all.
+_PATIENCE: Final = 60.0
 _SHOWN_PROBLEMS: Final = 10
 
 
@@ -65,6 +67,8 @@ class Judgement:
                 f"{then.descriptors} → {now.descriptors} descriptors",
                 f"{then.threads} → {now.threads} threads",
                 f"{then.processes} → {now.processes} processes",
+                f"{then.tasks} → {now.tasks} tasks",
+                f"{then.sessions} → {now.sessions} sessions",
             )
         )
         asked = f"{sum(self.outcomes.values()):,} requests, {answered:,} calls answered, {swapped} swapped"
@@ -83,13 +87,13 @@ async def soak(folder: Path, *, seconds: float, clients: int, seed: int, secret:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            env={**os.environ, **command.environment, canary.VARIABLE: secret},
+            env={**os.environ, **command.environment},
             start_new_session=True,
         )
     problems: list[str] = []
     try:
         load = Load(await _url_in(folder / "serve.log", process), clients=clients, seed=seed, canary=secret)
-        before, after, kills = await _loaded(load, process.pid, journal, seconds=seconds, seed=seed)
+        before, after, kills = await _loaded(load, process.pid, config, journal, seconds=seconds, seed=seed)
         process.send_signal(signal.SIGTERM)
         async with asyncio.timeout(_STOP_SECONDS):
             code = await process.wait()
@@ -134,16 +138,18 @@ def write_soak_config(folder: Path, journal: Path) -> Path:
     return config
 
 
-async def _loaded(load: Load, pid: int, journal: Path, *, seconds: float, seed: int) -> tuple[Sample, Sample, int]:
+async def _loaded(
+    load: Load, pid: int, config: Path, journal: Path, *, seconds: float, seed: int
+) -> tuple[Sample, Sample, int]:
     async with asyncio.TaskGroup() as group:
         clients = group.create_task(load.run())
         kills = await _kill_for(seconds * _WARM_UP, journal, seed)
         await load.rest()
-        before = await sample_at_rest(pid)
+        before = await sample_at_rest(pid, config)
         load.go_on()
         kills += await _kill_for(seconds * (1 - _WARM_UP), journal, seed + 1)
         await load.rest()
-        after = await sample_at_rest(pid)
+        after = await sample_within(before, pid, config, patience=_PATIENCE)
         load.stop()
         await clients
     return before, after, kills
@@ -189,7 +195,8 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="where everything is written; it stays there")
     parser.add_argument("--json", action="store_true", help="print one object in place of a line")
     options = parser.parse_args()
-    secret = os.environ.get(canary.VARIABLE) or canary.new_canary()
+    # Also where the configuration is read to ask for the status.
+    secret = os.environ.setdefault(canary.VARIABLE, canary.new_canary())
     with ExitStack() as holding:
         folder = options.folder or Path(holding.enter_context(tempfile.TemporaryDirectory()))
         folder.mkdir(parents=True, exist_ok=True)

@@ -57,6 +57,11 @@ def serve_command(config: Path, mode: str, *arguments: str) -> Command:
     return toolcrib("serve", "--mode", mode, "--config", str(config), "--state-dir", state, *arguments)
 
 
+def status_command(config: Path, *arguments: str) -> Command:
+    """`toolcrib status` over a configuration that `serve_command` serves."""
+    return toolcrib("status", "--config", str(config), "--state-dir", str(config.parent / "state"), *arguments)
+
+
 @contextmanager
 def listening(command: Command) -> Iterator[str]:
     """The URL that the process writes to stderr; it is ended afterwards, with everything that it started."""

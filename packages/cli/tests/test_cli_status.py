@@ -84,6 +84,8 @@ async def test_where_it_is_served_the_live_health_is_shown_and_nothing_is_starte
         assert (outcome.code, told["source"]) == (0, "live")
         assert told["process"]["pid"] == served.pid
         assert (told["process"]["mode"], told["process"]["address"]) == ("transparent", "stdio")
+        held = told["process"]["held"]
+        assert (held["sessions"], held["tasks"] > 0, held["threads"] > 0) == (1, True, True)
         assert {told["servers"]["one"]["health"]["pid"]} == running == workshop.alive()
         assert await served.ended() == 0
 

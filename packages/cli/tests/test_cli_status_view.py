@@ -11,7 +11,7 @@ from rich.console import Console
 
 from toolcrib_cli.status_report import ServerReport, StatusReport
 from toolcrib_cli.status_view import show_report
-from toolcrib_mcp.serving.live import LiveStatus
+from toolcrib_mcp.serving.live import Held, LiveStatus
 
 NOW = 1_000_000.0
 COUNTS = {"served": 2, "leftOut": 0, "withheld": 0, "unlisted": 0, "denied": 0, "beyondCap": 0}
@@ -94,6 +94,14 @@ web: The server `web` could not be started. It ended with exit status 3. (3 fail
 
 2 servers, 1 running, 1 failed, 2 tools.\
 """)
+
+
+def test_a_live_report_tells_what_the_process_holds():
+    held = LIVE.model_copy(update={"held": Held(tasks=41, threads=1, sessions=12)})
+
+    told = _shown(_report(servers={"files": GOOD}, source="live", processes=(held,)))
+
+    assert told.splitlines()[1] == "It has 12 sessions open, 41 tasks and 1 thread."
 
 
 def test_a_live_report_names_the_processes_that_serve():

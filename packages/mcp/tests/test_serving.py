@@ -119,6 +119,17 @@ async def test_while_it_serves_its_health_can_be_read_and_afterwards_not(tmp_pat
 
 @pytest.mark.enable_socket
 @pytest.mark.req("GW-6.4")
+async def test_while_it_serves_it_tells_how_many_sessions_are_open(tmp_path, family, monkeypatch):
+    monkeypatch.setattr("toolcrib_mcp.serving.reporting.RENEW_EVERY", 0.0)
+    state = tmp_path / "state"
+    async with _serving(_config(tmp_path, family, one="good"), mode="proxy", state_dir=state) as url:
+        async with Client(url, mode="legacy"):
+            await until(lambda: _sessions_told(state) == [1])
+        await until(lambda: _sessions_told(state) == [0])
+
+
+@pytest.mark.enable_socket
+@pytest.mark.req("GW-6.4")
 @pytest.mark.fault("F1")
 async def test_a_server_that_cannot_start_is_told_of_and_keeps_nobody_from_being_served(tmp_path, family, caplog):
     config = _config(tmp_path, family, bad="crash", good="good")
@@ -201,6 +212,10 @@ def _terminate_ourselves(serving: asyncio.Task[None]) -> None:
     # Only while somebody hears it: else it would be the end of the tests.
     if not serving.done():
         os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _sessions_told(state):
+    return [live.held.sessions for live in read_live(state, now=0)]
 
 
 def _tools_told(state: Path) -> list[int | None]:

@@ -9,11 +9,12 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
-from toolcrib_mcp.serving import LiveStatus, private_directory, read_live
+from toolcrib_mcp.serving import Held, LiveStatus, private_directory, read_live
 from toolcrib_mcp.serving.live import STALE_AFTER, LiveStatusFile, is_alive
 from toolcrib_mcp.serving.reporting import RENEW_EVERY, Reporter
 from toolcrib_runtime.testing import FakeClock
@@ -149,10 +150,16 @@ class _Reported:
     def __init__(self, directory):
         self.clock = FakeClock()
         self.told = {"servers": ["first"]}
+        self.sessions = 3
         self.looks = 0
         self.directory = directory
         self.reporter = Reporter(
-            directory=directory, mode="proxy", address="stdio", describe=self._describe, clock=self.clock
+            directory=directory,
+            mode="proxy",
+            address="stdio",
+            describe=self._describe,
+            sessions=lambda: self.sessions,
+            clock=self.clock,
         )
 
     def _describe(self):
@@ -215,6 +222,45 @@ async def test_what_does_not_change_is_renewed_every_ten_seconds_and_not_before(
 
         assert early == first
         await reported.until(lambda: reported.written()["writtenAt"] > first)
+
+
+async def test_what_the_process_holds_is_told_with_its_tasks_threads_and_sessions(tmp_path):
+    idle = asyncio.Event()
+    waiting = [asyncio.create_task(idle.wait()) for _ in range(5)]
+    async with _Reported(tmp_path) as reported:
+        await reported.until(lambda: reported.written() is not None)
+        before = reported.written()["held"]
+        idle.set()
+        await asyncio.gather(*waiting)
+        reported.sessions = 2
+        reported.told = {"servers": ["second"]}
+        await reported.after(1)
+        await reported.until(lambda: reported.written()["hub"] == {"servers": ["second"]})
+        after = reported.written()["held"]
+
+    assert (before["sessions"], after["sessions"]) == (3, 2)
+    assert before["tasks"] - after["tasks"] == 5
+    assert after["threads"] == threading.active_count()
+
+
+async def test_what_it_holds_is_no_reason_to_write(tmp_path):
+    async with _Reported(tmp_path) as reported:
+        await reported.until(lambda: reported.written() is not None)
+        reported.sessions = 2
+
+        await reported.after(1)
+
+        assert reported.written()["held"]["sessions"] == 3
+
+
+def test_a_process_of_an_earlier_version_does_not_tell_what_it_holds(tmp_path):
+    LiveStatusFile(tmp_path).write(_status(held=Held(tasks=1, threads=1, sessions=1)))
+    file = _file_of(tmp_path, os.getpid())
+    written = json.loads(file.read_text())
+    del written["held"]
+    file.write_text(json.dumps(written))
+
+    assert [each.held for each in read_live(tmp_path, now=20.0)] == [None]
 
 
 async def test_at_the_end_the_file_is_gone(tmp_path):

@@ -95,7 +95,8 @@ class StatusReport:
         }
         if self.processes:
             first, *others = (
-                each.model_dump(mode="json", by_alias=True, exclude={"hub", "version"}) for each in self.processes
+                each.model_dump(mode="json", by_alias=True, exclude={"hub", "version"}, exclude_none=True)
+                for each in self.processes
             )
             written |= {"process": first, "otherProcesses": others}
         return {

@@ -57,6 +57,12 @@ class _View:
         first, *others = report.processes
         since = f"started {_ago(self._now - first.started_at)}"
         self.say(f"{report.subject}: served in {first.mode} mode by process {first.pid} ({first.address}), {since}.")
+        if first.held is not None:
+            held = first.held
+            self.say(
+                f"It has {count(held.sessions, 'session')} open, {count(held.tasks, 'task')} "
+                f"and {count(held.threads, 'thread')}."
+            )
         if others:
             pids = ", ".join(str(each.pid) for each in others)
             self.say(f"{count(len(others), 'other process serves', 'other processes serve')} it, too: {pids}.")

@@ -29,10 +29,25 @@ _MAX_DIGITS: Final = 9
 _logger = logging.getLogger("toolcrib.mcp")
 
 
+_MODEL: Final = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True)
+
+
+class Held(BaseModel):
+    """What a process that serves holds at one moment: a number that goes up and never comes down is a leak."""
+
+    model_config = _MODEL
+
+    tasks: int = Field(ge=0)
+    """Of its event loop."""
+    threads: int = Field(ge=0)
+    sessions: int = Field(ge=0)
+    """Clients that came and have not left; a client of the stateless era has a session only over stdio."""
+
+
 class LiveStatus(BaseModel):
     """What a process that serves a configuration tells about itself and its servers."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True)
+    model_config = _MODEL
 
     version: Literal[1] = 1
     pid: int = Field(gt=0)
@@ -43,6 +58,8 @@ class LiveStatus(BaseModel):
     """Seconds since the epoch."""
     written_at: float
     """Seconds since the epoch."""
+    held: Held | None = None
+    """Not told by a process of an earlier version."""
     hub: Mapping[str, Any]
     """The status of its servers, as JSON."""
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from toolcrib_mcp.serving.live import LiveStatus, LiveStatusFile
+from toolcrib_mcp.serving.live import Held, LiveStatus, LiveStatusFile
 from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
 
 LOOK_EVERY: Final = 1.0
@@ -24,12 +25,16 @@ _logger = logging.getLogger("toolcrib.mcp")
 
 @dataclass(kw_only=True)
 class Reporter:
-    """Writes what `describe` gives into a file of the directory, as often as it changes."""
+    """Writes what `describe` gives into a file of the directory, as often as it changes.
+
+    What the process holds is told along with it, and is no reason to write: it changes with every request.
+    """
 
     directory: Path
     mode: str
     address: str
     describe: Callable[[], Mapping[str, Any]]
+    sessions: Callable[[], int]
     clock: Clock = SYSTEM_CLOCK
     _failing: bool = field(default=False, init=False)
 
@@ -56,6 +61,7 @@ class Reporter:
             address=self.address,
             started_at=started_at,
             written_at=self.clock.wall(),
+            held=Held(tasks=len(asyncio.all_tasks()), threads=threading.active_count(), sessions=self.sessions()),
             hub=told,
         )
         try:

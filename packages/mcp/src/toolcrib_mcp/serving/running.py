@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from toolcrib_core import DocumentVectors
     from toolcrib_mcp.config import GatewayConfig, HttpFront
     from toolcrib_mcp.front import Service
+    from toolcrib_mcp.front.http import HttpFront as HttpApp
     from toolcrib_mcp.gateway import GatewayService
     from toolcrib_mcp.hub import Hub
     from toolcrib_mcp.proxy import ProxyService
@@ -125,7 +126,7 @@ class _Serving:
         async with Background() as background, aclosing(await self._service()) as service:
             background.spawn(self._start(service))
             if self.http is None:
-                self._ready(None, background)
+                self._ready(None, background, sessions=lambda: 1)
                 await self._over_stdio(service)
             else:
                 await self._over_http(service, self.http, background)
@@ -155,23 +156,26 @@ class _Serving:
     async def _over_http(self, service: Service, address: HttpFront, background: Background) -> None:
         from toolcrib_mcp.front.http import serve_http
 
+        apps: list[HttpApp] = []
         front = serve_http(
             service,
             host=address.host,
             port=address.port,
             settings=front_settings(address, self.admission, drain=DRAIN),
             mounts=self.admission.mounts,
-            on_ready=lambda url: self._ready(url, background),
+            on_front=apps.append,
+            on_ready=lambda url: self._ready(url, background, sessions=lambda: apps[0].sessions),
         )
         await unless(self.stop.asked, front)
 
-    def _ready(self, url: str | None, background: Background) -> None:
+    def _ready(self, url: str | None, background: Background, *, sessions: Callable[[], int]) -> None:
         if self.state_dir is not None:
             reporter = Reporter(
                 directory=self.state_dir,
                 mode=self.mode,
                 address=url or "stdio",
                 describe=lambda: self.hub.status().to_json(),
+                sessions=sessions,
             )
             background.spawn(reporter.run())
         if self.on_ready is not None:

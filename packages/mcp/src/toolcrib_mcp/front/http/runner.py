@@ -33,8 +33,11 @@ async def serve_http(
     settings: HttpFrontSettings | None = None,
     mounts: Mapping[str, AsgiApp] | None = None,
     on_ready: Callable[[str], None] | None = None,
+    on_front: Callable[[HttpFront], None] | None = None,
 ) -> None:
     """Serve until cancelled; port 0 is any that is free, and `on_ready` is given the URL.
+
+    Just before, `on_front` is given the application, which knows how many sessions are open.
 
     Being cancelled, it takes no more requests, lets those under way finish within `drain_timeout`, and ends all
     streams and sessions. Signals are left to whoever started it.
@@ -54,6 +57,8 @@ async def serve_http(
     running = asyncio.create_task(server.serve([listening]))
     try:
         await server.until_ready(running)
+        if on_front is not None:
+            on_front(front)
         if on_ready is not None:
             on_ready(f"http://{_reachable(bound[0])}:{bound[1]}{PATH}")
         await asyncio.shield(running)
