@@ -60,7 +60,9 @@ esac
 
 unset VIRTUAL_ENV
 export UV_PYTHON_DOWNLOADS=never UV_NO_PROGRESS=1 UV_PROJECT_ENVIRONMENT="$ROOT/.venv"
-# Where PYTHONDONTWRITEBYTECODE is set, every process would compile its imports again: 1.2 s instead of 0.4 s for pytest.
+# Without bytecode every process compiles its imports again, and pytest every test: to collect those of core and runtime
+# takes 11.7 s of CPU instead of 5.8 s, `import toolcrib_mcp.serving` 2.0 s instead of 1.5 s.
+unset PYTHONDONTWRITEBYTECODE
 export UV_COMPILE_BYTECODE=1
 
 UV=$(command -v uv || true)
