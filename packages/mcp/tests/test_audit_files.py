@@ -27,7 +27,6 @@ from toolcrib_mcp.audit import (
     PublicKeys,
     RecordFilter,
     export,
-    is_export,
     newest_records,
     open_key,
     prune,
@@ -74,7 +73,6 @@ def test_an_export_holds_every_record_as_it_was_written_and_verifies_alone(place
     assert told == Exported(segments=2, records=6)
     assert (verdict.is_whole, verdict.records) == (True, 6)
     assert set(lines.splitlines()) < set(file.read_bytes().splitlines())
-    assert is_export(file)
 
 
 def test_an_export_of_a_time_is_verified_from_its_first_record_to_its_last(place: Place) -> None:
@@ -177,13 +175,11 @@ def test_a_file_that_is_no_export_is_told(tmp_path: Path, content: bytes) -> Non
     file = tmp_path / "x.jsonl"
     file.write_bytes(content)
 
-    assert not is_export(file)
     with pytest.raises(AuditUnusable, match="is no export"):
         verify_export(file, PublicKeys([]))
 
 
 def test_an_export_that_is_not_there_is_told(tmp_path: Path) -> None:
-    assert not is_export(tmp_path / "none")
     with pytest.raises(AuditUnusable, match="cannot be read: No such file"):
         verify_export(tmp_path / "none", PublicKeys([]))
 

@@ -7,6 +7,7 @@ from scan_corpus.planting import planted
 
 from toolcrib_mcp.scan import scan_texts
 from toolcrib_mcp.scan.confusable import mixed_word, passes_for_latin
+from toolcrib_mcp.scan.findings import CLEAN
 
 
 @pytest.mark.req("GW-8.2")
@@ -46,7 +47,7 @@ def test_a_mixed_word_in_prose_is_flagged_with_its_letter() -> None:
 )
 def test_other_scripts_and_symbols_are_no_finding(text: str) -> None:
     assert mixed_word(text) is None
-    assert scan_texts(planted("description", text)).is_clean
+    assert scan_texts(planted("description", text)) == CLEAN
 
 
 @pytest.mark.parametrize(

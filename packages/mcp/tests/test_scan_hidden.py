@@ -8,6 +8,7 @@ import pytest
 from scan_corpus.planting import planted
 
 from toolcrib_mcp.scan import scan_texts
+from toolcrib_mcp.scan.findings import CLEAN
 from toolcrib_mcp.scan.hidden import character_name, hidden_characters
 
 HIDDEN = (
@@ -74,7 +75,7 @@ def test_the_finding_says_where_the_text_stands(place: str, pointer: str) -> Non
 )
 def test_what_people_need_is_let_through_in_prose(text: str) -> None:
     assert hidden_characters(text, "prose") == ()
-    assert scan_texts(planted("description", text)).is_clean
+    assert scan_texts(planted("description", text)) == CLEAN
 
 
 @pytest.mark.req("GW-8.2")
@@ -110,8 +111,8 @@ def test_a_name_has_one_line(place: str, text: str) -> None:
 
 
 def test_a_value_may_be_a_line_break_or_a_tab() -> None:
-    assert scan_texts(planted("enum", "\n")).is_clean
-    assert scan_texts(planted("default", "\t")).is_clean
+    assert scan_texts(planted("enum", "\n")) == CLEAN
+    assert scan_texts(planted("default", "\t")) == CLEAN
 
 
 def test_a_line_break_in_the_name_of_an_argument_of_a_prompt_is_refused() -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scan_corpus.planting import Poisoned, planted, poisoned
 
 from toolcrib_mcp.scan import mentions_of, scan_texts
+from toolcrib_mcp.scan.findings import CLEAN
 from toolcrib_mcp.scan.instructions import broken_rules, folded, has_encoded_text, suspected_rules
 from toolcrib_mcp.scan.rules import RULES, Rule
 
@@ -37,7 +38,7 @@ def test_there_are_at_least_two_hundred_poisoned_tools_and_some_were_written_aft
 def test_of_what_was_written_after_the_rules_most_is_found() -> None:
     heldout = [row for row in poisoned() if row.part == "heldout"]
 
-    found = sum(not scan_texts(row.tool).is_clean for row in heldout)
+    found = sum(scan_texts(row.tool) != CLEAN for row in heldout)
 
     # Measured at 42 of 50. It is the honest figure: what was at hand when the rules were written is found whole.
     assert found >= 42
@@ -75,7 +76,7 @@ def test_an_order_in_the_name_of_a_parameter_is_flagged(name: str) -> None:
     ],
 )
 def test_ordinary_advice_is_no_finding(text: str) -> None:
-    assert scan_texts(planted("description", text)).is_clean
+    assert scan_texts(planted("description", text)) == CLEAN
 
 
 def test_a_finding_quotes_a_short_and_printable_piece() -> None:

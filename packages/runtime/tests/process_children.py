@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from toolcrib_runtime.guards.process.child import ChildProcess
 from toolcrib_runtime.guards.process.spec import ProcessSpec
 
 PYTHON = sys.executable
@@ -32,6 +33,14 @@ def python(code: str, *arguments: str, family: str = "", **options: Any) -> Proc
 def shell(script: str, *, family: str = "", **options: Any) -> ProcessSpec:
     """A spec whose program happens to be a shell."""
     return ProcessSpec(argv=("/bin/sh", "-c", script), env={SIGN: family}, **options)
+
+
+async def next_line(child: ChildProcess) -> bytes:
+    """The next line that a child writes; what is left, where it writes no more."""
+    line = b""
+    while not line.endswith(b"\n") and (byte := await child.stdout.read(1)):
+        line += byte
+    return line
 
 
 @asynccontextmanager

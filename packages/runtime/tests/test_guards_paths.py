@@ -156,19 +156,6 @@ def test_asking_whether_a_path_exists_that_is_no_path_is_an_error(root: Root) ->
         root.exists("a\x00b")
 
 
-def test_a_directory_is_made_with_those_above_it_and_only_once(root: Root, tmp_path: Path) -> None:
-    root.make_directory("a/b/c")
-    root.make_directory("a/b/c")
-
-    assert root.stat("a/b/c").kind == "directory"
-    assert (tmp_path / "root/a").stat().st_mode & 0o777 == 0o700
-
-
-def test_a_directory_is_not_made_where_a_file_is(root: Root) -> None:
-    with pytest.raises(FileUnusable, match="not a directory"):
-        root.make_directory("notes/a.md/deeper")
-
-
 def test_files_and_empty_directories_are_deleted_and_full_ones_are_not(root: Root) -> None:
     with pytest.raises(FileUnusable, match="`notes` is a directory that is not empty"):
         root.delete("notes")

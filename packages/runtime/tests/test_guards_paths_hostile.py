@@ -47,7 +47,6 @@ EVERY_WAY: dict[str, Callable[[Root, str], object]] = {
     "list": lambda root, path: root.list(path),
     "stat": lambda root, path: root.stat(path),
     "exists": lambda root, path: root.exists(path),
-    "make directory": lambda root, path: root.make_directory(path),
 }
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from process_children import PYTHON, alive, needs_proc, nothing_left, python, shell, until
+from process_children import PYTHON, alive, needs_proc, next_line, nothing_left, python, shell, until
 
 from toolcrib_runtime.errors import DeadlineExceeded
 from toolcrib_runtime.guards.process import tree as process_tree
@@ -93,7 +93,7 @@ async def test_a_child_without_our_mark_is_found_by_its_parent() -> None:
             time.sleep(1000)
         """
         async with await ChildProcess.start(python(clean, family=family)) as child:
-            assert await child.stdout.read_line(100) == b"up\n"
+            assert await next_line(child) == b"up\n"
             assert len(alive(family)) == 2
 
             child.kill()
@@ -139,7 +139,7 @@ async def test_however_often_it_is_cancelled_a_child_is_reaped_before_its_keeper
         # The kernel needs a while to take this much memory back, and the child is not dead before.
         code = "import time; held = b'x' * (1 << 28); print('up', flush=True); time.sleep(1000)"
         child = await ChildProcess.start(python(code, family=family))
-        await child.stdout.read_line(100)
+        await next_line(child)
         stopping = asyncio.create_task(child.terminate(grace=0))
         while not stopping.done():
             await asyncio.sleep(0)
@@ -155,7 +155,7 @@ async def test_a_cancellation_during_the_grace_cuts_it_short() -> None:
 
     async with nothing_left() as family:
         child = await ChildProcess.start(shell("trap '' TERM; echo up; while :; do sleep 1; done", family=family))
-        await child.stdout.read_line(100)
+        await next_line(child)
         stopping = asyncio.create_task(child.terminate(grace=60))
         await until(lambda: child.stdin.closed)
 
@@ -184,7 +184,7 @@ async def test_a_killed_parent_leaves_no_child(
                 sandbox=SandboxWishes(pid_namespace={sandbox.pid_namespace}),
             )
             child = await ChildProcess.start(spec)
-            print((await child.stdout.read_line(100)).decode(), flush=True)
+            print((await child.stdout.read()).decode(), flush=True)
             await child.wait()
 
         asyncio.run(main())
@@ -225,7 +225,7 @@ async def test_an_adopted_orphan_that_does_not_die_is_not_waited_for_long(monkey
 async def test_a_process_that_may_not_be_killed_is_reported_as_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
     async with nothing_left() as family:
         child = await ChildProcess.start(shell("setsid sh -c 'echo up; exec sleep 1000' & wait", family=family))
-        await child.stdout.read_line(100)
+        await next_line(child)
         with monkeypatch.context() as patched:
             patched.setattr(process_tree, "_send_kill", _refuse)
             child.kill()

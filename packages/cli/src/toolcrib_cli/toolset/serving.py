@@ -22,7 +22,6 @@ from toolcrib_toolsets import (
     AccessTokens,
     InstanceNotFound,
     InstanceNotOwned,
-    Role,
     Toolset,
     ToolsetExecutionRequest,
     ToolsetScope,
@@ -136,7 +135,7 @@ def authenticator(tokens: AccessTokens) -> Any:
         if found is None:
             return None
         scopes = None if found.scopes is None else frozenset(map(str, found.scopes))
-        return Identity(name=found.principal, scopes=scopes, is_admin=found.role is Role.ADMIN)
+        return Identity(name=found.principal, scopes=scopes)
 
     return authenticate
 

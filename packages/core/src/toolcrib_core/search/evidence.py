@@ -32,13 +32,10 @@ class Evidence:
     """How many things the request said."""
     unknown: float
     """The share of them that no tool says."""
-    names_product: bool
     exact: bool
 
 
-NO_EVIDENCE = Evidence(
-    coverage=0.0, soft_coverage=0.0, specificity=0.0, gap=0.0, terms=0, unknown=0.0, names_product=False, exact=False
-)
+NO_EVIDENCE = Evidence(coverage=0.0, soft_coverage=0.0, specificity=0.0, gap=0.0, terms=0, unknown=0.0, exact=False)
 
 
 def gather_evidence(
@@ -47,7 +44,6 @@ def gather_evidence(
     scores: NDArray[np.float64],
     *,
     best: list[int],
-    boosts: NDArray[np.float64],
     tiers: NDArray[np.float64],
 ) -> Evidence:
     """Look at the best tool of a ranking; `best` has the first two rows of it, or fewer."""
@@ -66,7 +62,6 @@ def gather_evidence(
         gap=float((first - second) / first),
         terms=len(said),
         unknown=sum(not index.frequency(each.concept.terms[0]) for each in said) / (len(said) or 1),
-        names_product=bool(boosts.max() > 0),
         exact=bool(tiers.max() > 0),
     )
 

@@ -107,9 +107,7 @@ def lexical_scores(index: SearchIndex, text: str) -> LexicalScores:
         scores=scores,
         product_boosts=boosts,
         name_tiers=tiers,
-        evidence=gather_evidence(
-            index, meanings, scores, best=best_rows(scores, index.ids, 2), boosts=boosts, tiers=tiers
-        ),
+        evidence=gather_evidence(index, meanings, scores, best=best_rows(scores, index.ids, 2), tiers=tiers),
     )
 
 

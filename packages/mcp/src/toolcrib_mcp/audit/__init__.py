@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from toolcrib_mcp.audit.chain import Head, Record, read_record
 from toolcrib_mcp.audit.events import AuditEvent, AuditKind, call_event
-from toolcrib_mcp.audit.exporting import Exported, export, is_export, verify_export
+from toolcrib_mcp.audit.exporting import Exported, export, verify_export
 from toolcrib_mcp.audit.heads import Heads, MemoryHeads, SqlHeads
 from toolcrib_mcp.audit.journal import AuditJournal
 from toolcrib_mcp.audit.keys import KEY_FILE, PUBLIC_FILE, AuditKey, PublicKeys, open_key, read_public_keys
@@ -40,7 +40,6 @@ __all__ = [
     "SqlHeads",
     "call_event",
     "export",
-    "is_export",
     "newest_records",
     "open_journal",
     "open_key",

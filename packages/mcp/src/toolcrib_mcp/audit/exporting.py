@@ -103,15 +103,6 @@ def verify_export(file: Path, keys: PublicKeys) -> AuditVerdict:
     return AuditVerdict(segments=tuple(found))
 
 
-def is_export(file: Path) -> bool:
-    """Whether a file begins as an export does."""
-    try:
-        with file.open("rb") as opened:
-            return _FORM.encode() in opened.readline(_MAX_MANIFEST)[:200]
-    except OSError:
-        return False
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Span:
     segment: str

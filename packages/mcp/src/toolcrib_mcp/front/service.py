@@ -29,7 +29,6 @@ class Identity:
     """The principal."""
     scopes: frozenset[str] | None = None
     """What its token is limited to, by names that whoever gave it out knows; `None` where it is not limited."""
-    is_admin: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

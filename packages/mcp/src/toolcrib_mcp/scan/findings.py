@@ -43,11 +43,6 @@ class ScanReport:
             refused=tuple(sorted(set(refused))[:MAX_FINDINGS]), flagged=tuple(sorted(set(flagged))[:MAX_FINDINGS])
         )
 
-    @property
-    def is_clean(self) -> bool:
-        """Whether nothing was found."""
-        return not self.refused and not self.flagged
-
 
 CLEAN: Final = ScanReport()
 """Nothing was found."""

@@ -25,9 +25,6 @@ class Position:
     also: int = 0
 
 
-START: Final = Position(0)
-
-
 def write_cursor(position: Position, *, handle: str, selector: Selector) -> str:
     """The cursor that leads to this position."""
     return f"{position.at}-{position.also}.{_digest(position, handle, selector)}"

@@ -51,7 +51,6 @@ class Operation:
     method: str
     path: str
     parameters: tuple[Parameter, ...]
-    has_body: bool
     input_schema: Mapping[str, Any]
     description: str
     tags: tuple[str, ...]
@@ -140,7 +139,6 @@ class _Reader:
             method=method,
             path=path,
             parameters=tuple(parameters),
-            has_body=body is not None,
             input_schema=schema,
             description=_text(said) or f"{method.upper()} {path}",
             tags=tuple(each for each in _listed(said.get("tags")) if isinstance(each, str))[:5],

@@ -16,7 +16,6 @@ Scope: TypeAlias = MutableMapping[str, Any]
 Event: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Event]]
 Send: TypeAlias = Callable[[Event], Awaitable[None]]
-ASGIApp: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 HeaderLines: TypeAlias = tuple[tuple[bytes, bytes], ...]
 
 HEADER_MISMATCH: Final = -32020

@@ -12,7 +12,6 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import cache
 from typing import Literal, TypeAlias
 
@@ -44,29 +43,14 @@ def open_directory(root: int, parts: Sequence[str], *, mechanism: Mechanism) -> 
     """
     if mechanism == "openat2":
         return _openat2(root, "/".join(parts) or ".")
-    return _walk(root, parts, _open_child)
+    return _walk(root, parts)
 
 
-def make_directories(root: int, parts: Sequence[str], *, permissions: int) -> int:
-    """As `open_directory`, but directories that are missing are made on the way; only a walk can do that.
-
-    Raises:
-        OSError: `ELOOP` when a part is a symbolic link; otherwise as `mkdir` and `open` do.
-    """
-
-    def make_child(directory: int, name: str) -> int:
-        with suppress(FileExistsError):
-            os.mkdir(name, permissions, dir_fd=directory)
-        return _open_child(directory, name)
-
-    return _walk(root, parts, make_child)
-
-
-def _walk(root: int, parts: Sequence[str], step: Callable[[int, str], int]) -> int:
+def _walk(root: int, parts: Sequence[str]) -> int:
     current = os.dup(root)
     try:
         for name in parts:
-            below = step(current, name)
+            below = _open_child(current, name)
             os.close(current)
             current = below
         return os.open(".", _READ, dir_fd=current)

@@ -21,7 +21,7 @@ from typing import IO, Final, Literal, NamedTuple, Self, TypeAlias
 from toolcrib_core import ToolErrorCategory
 from toolcrib_core.wording import count
 from toolcrib_runtime.errors import FileUnusable
-from toolcrib_runtime.guards.paths.beneath import Mechanism, best_mechanism, make_directories, open_directory
+from toolcrib_runtime.guards.paths.beneath import Mechanism, best_mechanism, open_directory
 from toolcrib_runtime.guards.paths.relative import link_refused, root_refused, split_relative, system_refused, unusable
 
 FileMode: TypeAlias = Literal["rb", "wb", "ab", "xb"]
@@ -41,7 +41,7 @@ _FLAGS: dict[FileMode, int] = {
 }
 # O_NONBLOCK: opening a FIFO would wait for its other end.
 _CAREFULLY = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_FILE_PERMISSIONS, _DIRECTORY_PERMISSIONS = 0o600, 0o700
+_FILE_PERMISSIONS = 0o600
 _KINDS: dict[int, FileKind] = {stat.S_IFREG: "file", stat.S_IFDIR: "directory", stat.S_IFLNK: "link"}
 
 
@@ -193,17 +193,6 @@ class Root:
                 raise
             return False
         return True
-
-    def make_directory(self, relative: str) -> None:
-        """Make a directory and those above it; one that is there already is left as it is.
-
-        Raises:
-            OutsideRoot: The path leads out, or goes through a symbolic link.
-            FileUnusable: A part of the path is no directory, or the system refuses.
-        """
-        parts = split_relative(relative)
-        with _told(relative), _closing(self._handle()) as root:
-            os.close(make_directories(root, parts, permissions=_DIRECTORY_PERMISSIONS))
 
     def delete(self, relative: str) -> None:
         """Remove a file, an empty directory, or a link (never what it leads to).

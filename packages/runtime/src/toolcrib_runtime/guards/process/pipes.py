@@ -9,9 +9,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO
 
-from toolcrib_core.wording import count
-from toolcrib_runtime.errors import OutputTooLarge
-
 _CHUNK = 64 * 1024
 _READ_AHEAD = 4 * _CHUNK
 # Enough for the largest pipe a user may ask the kernel for (1 MiB), and an end if somebody keeps writing into it.
@@ -165,27 +162,6 @@ class PipeReader(_ReadEnd):
         while not self._buffer and not self._pipe.closed:
             await self._more(max_bytes)
         return self._cut(max_bytes)
-
-    async def read_line(self, max_bytes: int) -> bytes:
-        """The next line with its newline, without one if the stream ends there, empty at the end of the stream.
-
-        Raises:
-            OutputTooLarge: The line is longer. The stream cannot be used any more.
-        """
-        searched = 0
-        while (end := self._buffer.find(b"\n", searched)) < 0:
-            searched = len(self._buffer)
-            if searched > max_bytes or self._pipe.closed:
-                break
-            await self._more(max_bytes + 1)
-        length = end + 1 if end >= 0 else len(self._buffer)
-        if length > max_bytes:
-            raise OutputTooLarge(
-                f"The process wrote a line of more than {count(max_bytes, 'byte')}.",
-                hint="Ask for less at once.",
-                details={"stream": "stdout", "limit": max_bytes},
-            )
-        return self._cut(length)
 
     def head(self, max_bytes: int) -> bytes:
         """The first bytes of what has come and was not read, which stays there."""
