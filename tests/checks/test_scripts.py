@@ -97,6 +97,7 @@ def test_few_tests_that_fail_are_run_again_alone_and_what_is_broken_fails_again(
         ("mypy", "types"),
         ("lint-imports", "import contracts"),
         ("checks.declared_dependencies", "declared dependencies"),
+        ("checks.dead_code", "dead code"),
         ("checks.requirement_table --check", "requirements"),
         ("checks.real_servers", "real parts"),
         ("pytest", "tests"),
