@@ -38,7 +38,7 @@ from toolcrib_toolsets.rows import sealed_columns
 from toolcrib_toolsets.tables import TOOLSETS
 
 _MASTER = b"m" * 32
-_TEXT = "sk-a-key-of-ordinary-length-0123456789"
+_TEXT = "a key of ordinary length".ljust(38, ".")
 _SAY = ToolsetExecutionRequest(params={"text": "hello"})
 
 

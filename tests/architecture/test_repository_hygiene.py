@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from checks.workspace import ROOT
-from tests.real_parts import real_part_missing
+from tests.repository_files import repository_files
 
 LONGEST_MODULE = 400
 NAMES_THAT_SAY_NOTHING = {"common", "helper", "helpers", "manager", "misc", "util", "utils"}
@@ -26,27 +25,18 @@ _LEAKS = {
 }
 
 
-def _repository_files() -> list[Path]:
-    """Files that are tracked, or would be by the next `git add`."""
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    run = subprocess.run(command, cwd=ROOT, check=False, capture_output=True)
-    if run.returncode:
-        real_part_missing("this is not a git checkout")
-    return [path for name in run.stdout.decode().split("\0") if name and (path := ROOT / name).is_file()]
-
-
 def _leaks(text: str) -> list[str]:
     return [f"{what}: {found[0]}" for what, pattern in _LEAKS.items() if (found := pattern.search(text))]
 
 
 def _code_files() -> list[Path]:
-    return [path for path in _repository_files() if path.suffix == ".py" and "tests" not in path.parts]
+    return [path for path in repository_files() if path.suffix == ".py" and "tests" not in path.parts]
 
 
 def test_no_file_names_an_index_a_machine_or_where_it_was_written() -> None:
     found = {
         str(path.relative_to(ROOT)): leaks
-        for path in _repository_files()
+        for path in repository_files()
         if (leaks := _leaks(path.read_text(encoding="utf-8", errors="ignore")))
     }
 
@@ -74,7 +64,7 @@ def test_a_relative_path_and_a_pointer_are_no_leak(text: str) -> None:
 
 
 def test_uv_lock_is_ignored_and_requirements_lock_is_not() -> None:
-    names = {path.name for path in _repository_files()}
+    names = {path.name for path in repository_files()}
 
     assert "uv.lock" not in names
     assert "requirements.lock" in names
@@ -87,6 +77,6 @@ def test_no_module_is_longer_than_a_reader_can_hold() -> None:
 
 
 def test_no_module_has_a_name_that_says_nothing() -> None:
-    names = {path.stem.strip("_") for path in _repository_files() if path.suffix == ".py"}
+    names = {path.stem.strip("_") for path in repository_files() if path.suffix == ".py"}
 
     assert names & NAMES_THAT_SAY_NOTHING == set()

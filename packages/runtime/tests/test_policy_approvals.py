@@ -24,7 +24,7 @@ from toolcrib_runtime import (
 from toolcrib_runtime.errors import ApprovalRefused, ApprovalRequired, NotPermitted
 from toolcrib_runtime.policy.rules import deny
 
-SECRET = b"0123456789abcdef"
+SECRET = b"s" * 16
 HARMLESS_TO_READ = ToolRisk(effects="read")
 
 

@@ -15,7 +15,7 @@ from toolcrib_runtime.policy.approval_ledger import MemorySpentApprovals
 from toolcrib_runtime.policy.approval_tokens import MAX_BY_LENGTH, MAX_TOKEN_LENGTH, read_token, signer
 from toolcrib_runtime.policy.approvals import ApprovalSubject
 
-KEY = b"0123456789abcdef"
+KEY = b"k" * 16
 SUBJECT = ApprovalSubject(
     tool_id="fs:delete@1.0.0",
     tool_digest="a" * 64,

@@ -51,13 +51,15 @@ def _shape(*traces: str, pattern: str, replacement: str = REDACTED, ignore_case:
     return Shape(traces, re.compile(pattern, re.IGNORECASE if ignore_case else 0), replacement)
 
 
+PRIVATE_KEY = _shape(
+    "private key",
+    # Without its end it is still a key that was cut off; without a beginning it is only the word for one.
+    pattern=rf"{_KEY_FRAME.format('BEGIN')}(?=[\r\n]|\\[nr]|[ \t][A-Za-z0-9+/]{{16}})"
+    rf"(?:[A-Za-z0-9+/=\s\\:,]|-(?!----))*+(?:{_KEY_FRAME.format('END')})?",
+)
+
 _NAMED: tuple[Shape, ...] = (
-    _shape(
-        "private key",
-        # Without its end it is still a key that was cut off; without a beginning it is only the word for one.
-        pattern=rf"{_KEY_FRAME.format('BEGIN')}(?=[\r\n]|\\[nr]|[ \t][A-Za-z0-9+/]{{16}})"
-        rf"(?:[A-Za-z0-9+/=\s\\:,]|-(?!----))*+(?:{_KEY_FRAME.format('END')})?",
-    ),
+    PRIVATE_KEY,
     _shape(
         "authorization",
         "api-key",
@@ -125,7 +127,7 @@ _NAMED: tuple[Shape, ...] = (
     ),
 )
 
-_TOKENS: tuple[Shape, ...] = (
+TOKENS: tuple[Shape, ...] = (
     _shape("eyj", pattern=rf"{_EDGE}(?<![_-])eyJ[A-Za-z0-9_-]{{8,}}+\.[A-Za-z0-9_-]{{8,}}+(?:\.[A-Za-z0-9_-]*+)?"),
     _shape("sk-", pattern=rf"{_EDGE}sk-(?=[A-Za-z_-]{{0,40}}[0-9])[A-Za-z0-9_-]{{16,}}"),
     _shape("k_live_", "k_test_", "whsec_", pattern=r"(?:[prs]k_(?:live|test)|whsec)_[A-Za-z0-9+/=]{10,}"),
@@ -183,8 +185,9 @@ _TOKENS: tuple[Shape, ...] = (
         r"|AGE-SECRET-KEY-1[A-Z0-9]{50,}|(?:pplx|xai)-[A-Za-z0-9]{40,})",
     ),
 )
+"""Tokens that are known by their own form, wherever they stand."""
 
-SHAPES: tuple[Shape, ...] = _NAMED + _TOKENS
+SHAPES: tuple[Shape, ...] = _NAMED + TOKENS
 """Secrets by the name before them, and tokens by their own form."""
 
 PATHS: tuple[Shape, ...] = (
