@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pytest
 
@@ -24,6 +24,9 @@ EXPECTED: Final = ROOT / "tests" / "reference" / "expected_failures.toml"
 DIRECT: Final = "direct"
 WAYS: Final = (DIRECT, "proxy-stdio", "proxy-http", "toolbox")
 """To the fixture: itself, through the proxy with it behind stdio or HTTP, and its tools as a toolbox of ours."""
+
+Expected: TypeAlias = Mapping[str, Mapping[str, Mapping[str, str]]]
+"""By way and revision, scenarios that are known to fail or to differ, each with its reason."""
 
 _SHOWN: Final[Mapping[str, str]] = {"": "pass", "expected": "known", "unexpected": "FAIL"}
 _POLICY: Final = 'version = 1\ndefault = "allow"\n'
@@ -63,7 +66,7 @@ class Report:
 
 def judge(
     runs: Mapping[str, Mapping[str, SuiteRun]],
-    expected: Mapping[str, Mapping[str, str]],
+    expected: Expected,
     inspected: Mapping[str, str] | None = None,
 ) -> Report:
     """What the runs of each revision show, beside what is expected of each way."""
@@ -75,14 +78,18 @@ def judge(
         told = {DIRECT: {name: "; ".join(checks) for name, checks in direct.faults().items()}}
         told |= {way: differences(direct, run) for way, run in ways.items() if way != DIRECT}
         findings += [
-            Finding(revision=revision, scenario=name, way=way, told=text, reason=expected.get(way, {}).get(name))
+            Finding(revision=revision, scenario=name, way=way, told=text, reason=_reason(expected, way, revision, name))
             for way, found in told.items()
             for name, text in found.items()
         ]
-    met = {(each.way, each.scenario) for each in findings}
-    run_ways = {way for ways in runs.values() for way in ways}
+    met = {(each.way, each.revision, each.scenario) for each in findings}
     stale = [
-        f"{way}: {name}" for way in expected if way in run_ways for name in expected[way] if (way, name) not in met
+        f"{way}, {revision}: {name}"
+        for way, revisions in expected.items()
+        for revision, reasons in revisions.items()
+        if way in runs.get(revision, {})
+        for name in reasons
+        if (way, revision, name) not in met
     ]
     return Report(
         scenarios={revision: sorted(ways[DIRECT].scenarios) for revision, ways in runs.items()},
@@ -129,8 +136,8 @@ def render_summary(report: Report) -> str:
     return " · ".join(parts)
 
 
-def read_expected(file: Path = EXPECTED) -> dict[str, dict[str, str]]:
-    """By way, the scenarios that are known to fail or to differ, each with its reason."""
+def read_expected(file: Path = EXPECTED) -> Expected:
+    """By way and revision, the scenarios that are known to fail or to differ, each with its reason."""
     return tomllib.loads(file.read_text("utf-8"))
 
 
@@ -217,6 +224,10 @@ async def _inspected(folder: Path) -> dict[str, str]:
                 right = tool in names and answer in json.dumps(called)
                 found[f"{way}, {era}"] = "" if right else f"it listed {names} and answered {called}"[:500]
     return found
+
+
+def _reason(expected: Expected, way: str, revision: str, scenario: str) -> str | None:
+    return expected.get(way, {}).get(revision, {}).get(scenario)
 
 
 def _standing(finding: Finding | None) -> str:

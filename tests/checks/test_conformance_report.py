@@ -11,7 +11,7 @@ import pytest
 from checks import conformance_report
 from checks.conformance_report import EXPECTED, WAYS, Report, judge, read_expected, render_summary, render_table
 from tests.reference import conformance
-from tests.reference.conformance import HANDSHAKE, REVISIONS, Check, SuiteRun
+from tests.reference.conformance import HANDSHAKE, MODERN, REVISIONS, Check, SuiteRun
 
 
 def suite_run(**statuses: str) -> SuiteRun:
@@ -36,7 +36,10 @@ def report_of(
             "toolbox": suite_run(ping=toolbox, tasks=extension),
         }
     }
-    expected = {"direct": {"tasks": "an extension"}, "toolbox": {"ping": "it has none"}}
+    expected = {
+        "direct": {HANDSHAKE: {"tasks": "an extension"}, MODERN: {"tasks": "the same"}},
+        "toolbox": {HANDSHAKE: {"ping": "it has none"}},
+    }
     return judge(runs, expected, {"proxy, legacy": inspected})
 
 
@@ -71,9 +74,18 @@ def test_a_difference_that_nobody_expects_fails_and_is_told_in_full() -> None:
 def test_an_expected_failure_that_has_gone_fails_until_its_line_goes_too() -> None:
     report = report_of(extension="SUCCESS")
 
-    assert report.stale == ["direct: tasks", "toolbox: ping"]
+    assert report.stale == ["direct, 2025-11-25: tasks", "toolbox, 2025-11-25: ping"]
     assert not report.is_good
-    assert "FAIL no longer fails, take its line out: direct: tasks" in render_table(report)
+    assert "FAIL no longer fails, take its line out: direct, 2025-11-25: tasks" in render_table(report)
+
+
+def test_a_reason_counts_for_its_own_revision_and_a_line_of_a_revision_that_was_not_run_is_not_stale() -> None:
+    runs = {MODERN: {"direct": suite_run(ping="SUCCESS"), "toolbox": suite_run(ping="FAILURE")}}
+
+    report = judge(runs, {"toolbox": {HANDSHAKE: {"ping": "it has none"}}})
+
+    assert [(each.scenario, each.reason) for each in report.findings] == [("ping", None)]
+    assert report.stale == []
 
 
 def test_a_failure_of_the_inspector_fails() -> None:
@@ -89,7 +101,9 @@ def test_every_expected_failure_names_a_way_and_gives_a_reason() -> None:
 
     assert set(expected) <= set(WAYS)
     assert "proxy-stdio" not in expected
-    assert all(len(reason.split()) >= 4 for found in expected.values() for reason in found.values())
+    assert {revision for revisions in expected.values() for revision in revisions} <= set(REVISIONS)
+    reasons = [reason for way in expected.values() for found in way.values() for reason in found.values()]
+    assert all(len(reason.split()) >= 4 for reason in reasons)
 
 
 def test_the_command_prints_the_table_or_an_object_and_says_by_its_code_whether_all_is_well(

@@ -16,23 +16,42 @@ from tests.reference.conformance_server import ConformanceServer
 from toolcrib_mcp.front.http import serve_http
 from toolcrib_mcp.rpc import Wire
 from toolcrib_mcp.toolboxes import ToolboxService, import_tools
-from toolcrib_mcp.upstreams import Upstream
+from toolcrib_mcp.upstreams import Upstream, UpstreamHooks
 from toolcrib_mcp.upstreams.in_process_wire import open_in_process_wire
-from toolcrib_runtime import Policy, create_toolbox
+from toolcrib_runtime import Policy, Toolbox, create_toolbox
 
 # Tools of the default namespace are listed by their bare names, which are those that the suite calls.
 _NAMESPACE = "default"
 
 
 async def serve() -> None:
-    """Import, and serve until the process is ended; nobody is asked whether a call may run."""
-    upstream = Upstream("fixture", _connect)
+    """Import, and serve until the process is ended; nobody is asked whether a call may run.
+
+    When the server changes its tools, they are imported again.
+    """
+    changed = asyncio.Event()
+    upstream = Upstream("fixture", _connect, hooks=UpstreamHooks(on_tools=lambda _: changed.set()))
     try:
-        tools = await import_tools(upstream, namespace=_NAMESPACE, trusted=True)
-        toolbox = create_toolbox(tools, policy=Policy(by_risk=None))
-        await serve_http(ToolboxService(toolbox, version="1.0.0"), on_ready=_tell)
+        service = ToolboxService(await _import(upstream), version="1.0.0", logs=True)
+        following = asyncio.create_task(_follow(upstream, service, changed))
+        try:
+            await serve_http(service, on_ready=_tell)
+        finally:
+            following.cancel()
     finally:
         await upstream.aclose()
+
+
+async def _import(upstream: Upstream) -> Toolbox:
+    tools = await import_tools(upstream, namespace=_NAMESPACE, trusted=True)
+    return create_toolbox(tools, policy=Policy(by_risk=None))
+
+
+async def _follow(upstream: Upstream, service: ToolboxService, changed: asyncio.Event) -> None:
+    while True:
+        await changed.wait()
+        changed.clear()
+        service.replace(await _import(upstream))
 
 
 async def _connect() -> Wire:

@@ -166,12 +166,21 @@ async def test_a_modern_no_is_a_no(answer: dict[str, Any]) -> None:
     assert told(await retried(service, waiting["requestState"], answer)) == "POLICY_DENIED"
 
 
-@pytest.mark.parametrize("answer", [*NOTHINGS, None, "yes"])
+@pytest.mark.parametrize("answer", NOTHINGS)
 async def test_a_modern_client_that_did_not_decide_is_not_asked_without_end(answer: object) -> None:
     service = serving()
     waiting = await asked_modern(service)
 
     assert told(await retried(service, waiting["requestState"], answer)) == "APPROVAL_REQUIRED"
+
+
+@pytest.mark.parametrize("answer", [None, "yes", True])
+async def test_what_has_not_the_form_of_an_answer_is_refused_and_nothing_runs(answer: object) -> None:
+    service = serving()
+    waiting = await asked_modern(service)
+
+    with pytest.raises(RpcError, match="inputResponses"):
+        await retried(service, waiting["requestState"], answer)
 
 
 async def test_a_retry_without_any_answer_decides_nothing() -> None:

@@ -224,7 +224,7 @@ async def test_a_client_that_cannot_be_told_gets_its_result_all_the_same(caplog:
     result = await called(serving(), "crawl", {"pages": 2}, channel=BrokenChannel(), params=params)
 
     assert result["isError"] is False
-    assert "progress could not be told" in caplog.text
+    assert "reports of a tool could not be told" in caplog.text
 
 
 @pytest.mark.req("GW-9.1")
@@ -291,6 +291,75 @@ async def test_progress_of_a_second_try_is_told_where_it_goes_beyond_the_first()
     await called(serving(flaky), "flaky", channel=channel, params={"_meta": {"progressToken": 1}})
 
     assert [params["progress"] for _, params in channel.told] == [1, 2, 3]
+
+
+@tool(effects="read")
+async def talkative(context: RuntimeToolContext) -> str:
+    """Log something at every level there is, and at some that there are not."""
+    for level in ("debug", "info", "warn", "error", "fatal", "loud"):
+        context.log(f"said {level}", level=level)
+    context.log("with data", level="alert", rows=3)
+    return "done"
+
+
+@pytest.mark.req("GW-9.1")
+@pytest.mark.parametrize(
+    ("era", "least", "told"),
+    [
+        (Era.HANDSHAKE, None, ["debug", "info", "warning", "error", "critical", "info", "alert"]),
+        (Era.HANDSHAKE, "error", ["error", "critical", "alert"]),
+        (Era.MODERN, "warning", ["warning", "error", "critical", "alert"]),
+        (Era.MODERN, None, []),
+    ],
+)
+async def test_what_a_tool_logs_reaches_clients_that_want_its_level(
+    era: Era, least: str | None, told: list[str]
+) -> None:
+    channel = RecordingChannel()
+
+    await called(serving(talkative, logs=True), "talkative", era=era, channel=channel, log_level=least)
+
+    assert [method for method, _ in channel.told] == ["notifications/message"] * len(told)
+    assert [params["level"] for _, params in channel.told] == told
+
+
+async def test_a_log_message_names_its_tool_and_has_its_data() -> None:
+    channel = RecordingChannel()
+
+    await called(serving(talkative, logs=True), "talkative", channel=channel, log_level="critical")
+
+    assert [params for _, params in channel.told] == [
+        {"level": "critical", "logger": talkative.id, "data": "said fatal"},
+        {"level": "alert", "logger": talkative.id, "data": {"message": "with data", "data": {"rows": 3}}},
+    ]
+
+
+async def test_what_a_tool_logs_is_for_nobody_else_unless_the_service_says_so() -> None:
+    channel = RecordingChannel()
+    params = {"_meta": {"progressToken": 1}}
+
+    await called(serving(talkative), "talkative", era=Era.HANDSHAKE, channel=channel, params=params, log_level="debug")
+    await called(serving(talkative), "talkative", era=Era.HANDSHAKE, channel=channel, log_level="debug")
+
+    assert channel.told == []
+    assert "logging" not in (await serving(talkative).face()).capabilities
+    assert (await serving(talkative, logs=True).face()).capabilities["logging"] == {}
+
+
+async def test_progress_is_for_those_who_asked_also_where_logs_are_told() -> None:
+    channel = RecordingChannel()
+
+    await called(serving(logs=True), "crawl", {"pages": 3}, channel=channel, log_level="debug")
+
+    assert channel.told == []
+
+
+@pytest.mark.parametrize("responses", [None, 5, [], {"approval": 5}, {"name": None}])
+async def test_answers_that_have_not_the_form_of_answers_are_refused_before_anything_runs(responses: object) -> None:
+    with pytest.raises(RpcError, match="inputResponses") as refused:
+        await called(serving(), "greet", {"name": "Ann"}, params={"inputResponses": responses})
+
+    assert refused.value.code == -32602
 
 
 def crawl_result() -> Any:

@@ -134,6 +134,7 @@ def request_of(
     capabilities: Mapping[str, Any] | None = None,
     channel: Any = None,
     principal: str | None = None,
+    log_level: str | None = None,
 ) -> Request:
     """A request as a front hands it over."""
     caller = Caller(
@@ -142,6 +143,7 @@ def request_of(
         capabilities=capabilities or {},
         info={"name": "tester"},
         principal=principal,
+        log_level=log_level,
     )
     return Request(method=method, params=params, caller=caller, channel=channel or RecordingChannel())
 

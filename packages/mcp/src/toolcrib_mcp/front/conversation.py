@@ -198,6 +198,16 @@ def is_severe_enough(level: object, least: str | None) -> bool:
     return LOG_LEVELS.index(str(level)) >= LOG_LEVELS.index(least)
 
 
+def wants_log_message(caller: Caller, level: object) -> bool:
+    """Whether a client wants a log message of this level with the answer to its request.
+
+    A modern client that names no level wants none; one of the handshake era takes what comes.
+    """
+    if caller.log_level is None:
+        return caller.era is Era.HANDSHAKE
+    return is_severe_enough(level, caller.log_level)
+
+
 async def _answer_as(
     caller: Caller,
     service: Service,

@@ -8,7 +8,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from toolcrib_mcp.errors import UpstreamFailed
-from toolcrib_mcp.front.conversation import is_severe_enough
+from toolcrib_mcp.front.conversation import wants_log_message
 from toolcrib_mcp.front.envelope import META_LOG_LEVEL
 from toolcrib_mcp.front.feed import LOG_MESSAGE
 from toolcrib_mcp.front.service import Caller, Request
@@ -54,15 +54,8 @@ def hearer(request: Request) -> OnNotification:
     caller = request.caller
 
     async def hear(method: str, params: dict[str, Any]) -> None:
-        if method == LOG_MESSAGE and not _wants(caller, params.get("level")):
+        if method == LOG_MESSAGE and not wants_log_message(caller, params.get("level")):
             return
         await request.channel.notify(method, params)
 
     return hear
-
-
-def _wants(caller: Caller, level: object) -> bool:
-    # A modern client that names no level wants none; one of the handshake era takes what comes.
-    if caller.log_level is None:
-        return caller.era is Era.HANDSHAKE
-    return is_severe_enough(level, caller.log_level)

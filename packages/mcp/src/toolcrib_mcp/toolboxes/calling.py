@@ -1,4 +1,4 @@
-"""One `tools/call`: run with the client's progress, stopped with its request, and asked about where rules want that."""
+"""One `tools/call`: run with reports to the client, stopped with its request, and asked about where rules want that."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from toolcrib_mcp.front.confirming import (
 from toolcrib_mcp.front.envelope import INVALID_PARAMS
 from toolcrib_mcp.front.service import Caller, Request
 from toolcrib_mcp.rpc import RpcError
-from toolcrib_mcp.toolboxes.progress import relayed_progress
+from toolcrib_mcp.toolboxes.reports import relayed_reports
 from toolcrib_mcp.toolboxes.results import call_result, error_result
 from toolcrib_mcp.upstreams.eras import Era
 from toolcrib_runtime import EventListener, Toolbox, ToolCall, ToolResult
@@ -39,6 +39,8 @@ class Calling:
     request: Request
     patience: float
     """The seconds that a person has to answer, where the client waits for that within its request."""
+    logs: bool = False
+    """Whether the client is told what the tool logs."""
 
     async def result(self) -> dict[str, Any]:
         """The result of `tools/call`; being cancelled stops the tool.
@@ -47,8 +49,10 @@ class Calling:
             RpcError: The request is not one of a call.
         """
         call = self._call()
+        if self._is_modern:
+            _check_responses(self.request.params)
         settled = answered(self.request.params) if self._is_modern else None
-        async with relayed_progress(self.request) as listener:
+        async with relayed_reports(self.request, logs=self.logs) as listener:
             if settled is not None:
                 return await self._decided(call, *settled, listener)
             result = await self._run(call, listener)
@@ -103,6 +107,13 @@ class Calling:
 
 def _context_of(caller: Caller) -> ToolContext | None:
     return None if caller.principal is None else ToolContext(user=Principal(id=caller.principal))
+
+
+def _check_responses(params: Mapping[str, Any]) -> None:
+    """Hold answers to their form, also those to questions that nobody asked here: whoever sent them is mistaken."""
+    responses = params.get("inputResponses", {})
+    if not isinstance(responses, Mapping) or not all(isinstance(each, Mapping) for each in responses.values()):
+        raise RpcError(INVALID_PARAMS, "`inputResponses` must be an object with an object for every question.")
 
 
 def _arguments(call: ToolCall) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from toolcrib_mcp.catalog import Catalog, CatalogSnapshot, HydrationResult, UpstreamTerms
 from toolcrib_mcp.toolboxes.answers import output_of
-from toolcrib_mcp.toolboxes.progress import is_number
+from toolcrib_mcp.toolboxes.reports import is_number
 from toolcrib_mcp.upstreams import Upstream
 from toolcrib_runtime import RunnableTool, RuntimeToolContext, ToolOutput
 from toolcrib_runtime.binding import Binding, whole

@@ -27,7 +27,8 @@ class ToolboxService:
     A call that needs approval is asked about through the client, where that can ask a person; else the client is told
     that it needs approval. Whoever may answer for the client decides: for others, deny by rule. `names` is how tools
     are listed; a client may call them by id or alias all the same. `patience` is how many seconds a person has to
-    answer, where the client waits for that within its request.
+    answer, where the client waits for that within its request. With `logs`, clients are told what tools log through
+    their context, if they want that level; without, it is for the listeners of the toolbox alone.
 
     Raises:
         WireNameCollision: Two tools would be called the same.
@@ -44,14 +45,17 @@ class ToolboxService:
         names: NameStyle = "safe",
         page_size: int = PAGE_SIZE,
         patience: float = PATIENCE,
+        logs: bool = False,
     ) -> None:
         check_number("patience", patience, least=0)
         self._info = {"name": name, "version": version}
         self._feed = Feed()
-        self._face = ServerFace(capabilities={"tools": {"listChanged": True}}, instructions=instructions)
+        capabilities = {"tools": {"listChanged": True}} | ({"logging": {}} if logs else {})
+        self._face = ServerFace(capabilities=capabilities, instructions=instructions)
         self._names: NameStyle = names
         self._page_size = page_size
         self._patience = patience
+        self._logs = logs
         self._toolbox = toolbox
         self._tools = self._list_of(toolbox)
 
@@ -99,7 +103,11 @@ class ToolboxService:
             case "tools/call":
                 definition = self._tools.find(request.params.get("name"))
                 calling = Calling(
-                    toolbox=self._toolbox, definition=definition, request=request, patience=self._patience
+                    toolbox=self._toolbox,
+                    definition=definition,
+                    request=request,
+                    patience=self._patience,
+                    logs=self._logs,
                 )
                 return await calling.result()
         raise RpcError(METHOD_NOT_FOUND, "Method not found")
