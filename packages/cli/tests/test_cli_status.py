@@ -14,6 +14,12 @@ from process_children import until
 pytestmark = [pytest.mark.slow, pytest.mark.req("GW-6.4")]
 
 
+def keyed(workshop, variable):
+    """The entry of a server that needs a variable."""
+    entry = workshop.server("echo")
+    return {**entry, "env": {**entry["env"], "KEY": f"${{{variable}}}"}}
+
+
 async def test_servers_that_nobody_serves_are_tried_and_closed_again(workshop):
     workshop.write(one=workshop.server("echo", "pid"))
 
@@ -42,6 +48,32 @@ async def test_a_server_that_cannot_start_is_told_with_its_last_words_and_the_re
     assert "Switched off: off." in outcome.out
     assert "2 servers, 1 running, 1 failed, 1 tool." in outcome.out
     assert "\x1b" not in outcome.out
+
+
+async def test_a_server_whose_variable_is_not_set_is_left_out_loudly_and_the_rest_is_there(workshop):
+    workshop.write(keyed=keyed(workshop, "NOT_SET"), good=workshop.server("echo"))
+
+    outcome = await workshop.run("status")
+    told = (await workshop.run("status", "--json")).json()
+    checks = {each["name"]: each for each in (await workshop.run("doctor", "--json")).json()["checks"]}
+
+    assert outcome.code == 1
+    assert "warning: Line 1: The server `keyed` is left out: it needs the variable `NOT_SET`" in outcome.out
+    assert "1 server, 1 running, 0 failed, 1 left out, 1 tool." in outcome.out
+    assert (told["ok"], told["leftOut"], list(told["servers"])) == (False, ["keyed"], ["good"])
+    assert (checks["server keyed"]["verdict"], checks["server good"]["verdict"]) == ("broken", "ok")
+
+
+async def test_a_server_is_not_left_out_where_the_process_that_serves_has_its_variable(workshop, monkeypatch):
+    workshop.write(keyed=keyed(workshop, "ONLY_THERE"), good=workshop.server("echo"))
+    monkeypatch.setenv("ONLY_THERE", "value")
+
+    async with workshop.serving("--http", "0"):
+        await workshop.told_live()
+        monkeypatch.delenv("ONLY_THERE")
+        told = (await workshop.run("status", "--json")).json()
+
+    assert (told["source"], told["ok"], told["leftOut"], told["warnings"]) == ("live", True, [], [])
 
 
 @pytest.mark.fault("F1")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import json
 import logging
 from contextlib import suppress
 from pathlib import Path
@@ -93,6 +94,36 @@ def test_every_variable_that_is_not_set_is_told(tmp_path):
     error = refusal(tmp_path, {"command": "${ONE}", "args": ["${TWO}${THREE}"]})
 
     assert all(f"`{name}`" in error.message for name in ("ONE", "TWO", "THREE"))
+
+
+def test_only_the_server_whose_variable_is_not_set_is_left_out(tmp_path):
+    servers = {"keyed": {"command": "run", "env": {"TOKEN": "${UNSET}"}}, "plain": {"command": "run"}}
+
+    config = load(tmp_path, {"mcpServers": servers})
+
+    assert [server.name for server in config.enabled] == ["plain"]
+    assert config.servers["keyed"].missing == ("UNSET",)
+    (warning,) = config.warnings
+    assert (warning.left_out, warning.place) == ("keyed", "/mcpServers/keyed/env/TOKEN")
+    assert "The server `keyed` is left out: it needs the variable `UNSET` in `env/TOKEN`" in str(warning)
+
+
+def test_a_file_is_refused_when_no_server_of_it_has_its_variables(tmp_path):
+    servers = {name: {"command": "run", "args": [f"${{{name}}}"]} for name in ("ONE", "TWO")}
+    servers["off"] = {"command": "run", "disabled": True}
+
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, {"mcpServers": servers})
+
+    assert all(f"`{name}`" in caught.value.message for name in ("ONE", "TWO"))
+
+
+def test_a_server_that_is_left_out_is_written_as_one_that_is_switched_on(tmp_path):
+    servers = {"keyed": {"command": "run", "args": ["${UNSET}"]}, "plain": {"command": "run"}}
+
+    written = json.loads(load(tmp_path, {"mcpServers": servers}).to_json())
+
+    assert written["mcpServers"]["keyed"] == {"command": "run", "args": ["${UNSET}"]}
 
 
 def test_an_input_of_vs_code_is_asked_for_by_a_variable_of_its_own(tmp_path):

@@ -175,6 +175,8 @@ def check_servers(report: StatusReport) -> Iterator[Check]:
             continue
         tools = server.status.get("tools", {})
         yield Check(name=name, verdict="ok", said=f"{server.state}, {count(tools.get('served', 0), 'tool')}")
+    for left_out in report.left_out:
+        yield Check(name=f"server {shown(left_out)}", verdict="broken", said="left out: a variable of it is not set")
 
 
 def check_tools(report: StatusReport) -> Check:

@@ -111,9 +111,7 @@ def _report(output: Path, imported: ImportedConfig, *, written: bool) -> dict[st
 
 def _unset(imported: ImportedConfig) -> list[str]:
     """The variables that the clients' own files name, and that have neither a value nor a default here."""
-    servers = imported.config.enabled
-    texts = [(server, template) for server in servers for _, template in server.written.texts()]
-    return sorted({name for server, template in texts for name in template.missing(server.variables)})
+    return sorted({name for server in imported.config.servers.values() if server.enabled for name in server.missing})
 
 
 def _note(note: ImportNote) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toolcrib_cli.screen import working
@@ -14,22 +16,39 @@ if TYPE_CHECKING:
     from toolcrib_mcp.pins import PinBook
 
 
-def probe(asked: Asked, *, timeout: float) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """The status of the servers once each has had so many seconds, and by name why a server is not ready.
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """What was found by trying the servers."""
+
+    status: Mapping[str, Any]
+    """As the hub tells it."""
+    failures: Mapping[str, Mapping[str, Any]]
+    """By name, why a server is not ready."""
+    asked_about: Mapping[str, int]
+    """By name, how many tools of a server somebody is asked about before they run."""
+
+
+def probe(asked: Asked, *, timeout: float) -> Probe:
+    """How the servers are once each has had so many seconds.
 
     Raises:
+        ConfigError: The policy cannot be used.
         KeyboardInterrupt: It was asked to stop; nothing of the servers is left.
     """
     return run(_probe(asked, timeout))
 
 
-async def _probe(asked: Asked, seconds: float) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+async def _probe(asked: Asked, seconds: float) -> Probe:
+    from toolcrib_cli.policy.subjects import asked_about
+    from toolcrib_mcp.policy import PolicySource
+
     with ExitStack() as holding:
         async with open_hub(asked, pins=_pins_of(asked, holding)) as hub:
             with working(f"Starting {count(len(hub.servers), 'server')} …"):
                 reports = await hub.start(timeout=seconds)
             failures = {each.name: each.error.to_dict() for each in reports if each.error is not None}
-            return hub.status().to_json(), failures
+            asked_about_tools = asked_about(hub, PolicySource.of(asked.config).current())
+            return Probe(status=hub.status().to_json(), failures=failures, asked_about=asked_about_tools)
 
 
 def _pins_of(asked: Asked, holding: ExitStack) -> PinBook | None:

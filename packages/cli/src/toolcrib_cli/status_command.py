@@ -41,5 +41,4 @@ def status_of(asked: Asked, *, timeout: float) -> StatusReport:
         return live_report(asked, running)
     from toolcrib_cli.probing import probe
 
-    status, failures = probe(asked, timeout=timeout)
-    return probed_report(asked, status, failures)
+    return probed_report(asked, probe(asked, timeout=timeout))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from toolcrib_cli.probing import Probe
     from toolcrib_cli.wiring import Asked
     from toolcrib_mcp import GatewayConfig
     from toolcrib_mcp.serving.live import LiveStatus
@@ -65,7 +66,12 @@ class StatusReport:
     processes: tuple[LiveStatus, ...] = ()
     """Who serves it right now; the first one is the one that is reported about."""
     start_errors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    asked_about: Mapping[str, int] = field(default_factory=dict)
+    """By name, how many tools of a server somebody is asked about before they run; known after the servers were tried.
+    """
     switched_off: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Servers that nobody serves because a variable of theirs is not set."""
     warnings: tuple[str, ...] = ()
     is_demo: bool = False
 
@@ -78,8 +84,8 @@ class StatusReport:
 
     @property
     def ok(self) -> bool:
-        """Whether no server has failed."""
-        return not any(server.failed for server in self.servers())
+        """Whether no server has failed or is left out."""
+        return not self.left_out and not any(server.failed for server in self.servers())
 
     def servers(self) -> Iterator[ServerReport]:
         """The servers, in the order of the configuration."""
@@ -104,7 +110,9 @@ class StatusReport:
             **self.hub,
             "ok": self.ok,
             "servers": {server.name: server.to_json() for server in self.servers()},
+            **({"askedAbout": dict(self.asked_about)} if self.source == "probe" else {}),
             "switchedOff": list(self.switched_off),
+            "leftOut": list(self.left_out),
             "warnings": list(self.warnings),
         }
 
@@ -114,19 +122,24 @@ def live_report(asked: Asked, processes: Sequence[LiveStatus]) -> StatusReport:
     return replace(_report_on(asked, "live", processes[0].hub), processes=tuple(processes))
 
 
-def probed_report(asked: Asked, hub: Mapping[str, Any], start_errors: Mapping[str, Mapping[str, Any]]) -> StatusReport:
+def probed_report(asked: Asked, probe: Probe) -> StatusReport:
     """The report after the servers were tried."""
-    return replace(_report_on(asked, "probe", hub), start_errors=start_errors)
+    report = _report_on(asked, "probe", probe.status)
+    return replace(report, start_errors=probe.failures, asked_about=probe.asked_about)
 
 
 def _report_on(asked: Asked, source: Literal["live", "probe"], hub: Mapping[str, Any]) -> StatusReport:
+    # Who serves may have variables that this process has not: what is served is not left out.
+    served = hub.get("servers", {})
+    warnings = [each for each in asked.config.warnings if each.left_out not in served]
     return StatusReport(
         config=None if asked.path is None else asked.path.resolve(),
         is_demo=asked.demo,
         source=source,
         hub=hub,
         switched_off=_switched_off(asked.config),
-        warnings=tuple(map(str, asked.config.warnings)),
+        left_out=tuple(dict.fromkeys(each.left_out for each in warnings if each.left_out is not None)),
+        warnings=tuple(map(str, warnings)),
     )
 
 

@@ -20,6 +20,8 @@ _MAX_STDERR_LINES: Final = 10
 _MAX_FINDINGS: Final = 20
 _UNKNOWN: Final = "-"
 _IN_PROCESS: Final = "in process"
+ALLOW_READING: Final = "toolcrib policy allow '*' --read-only   what says itself that it only reads"
+ALLOW_SERVER: Final = "toolcrib policy allow SERVER            all tools of a server that you know"
 _STYLES: Final = {"failed": "red", "started": "green", "in use": "green", "starting": "yellow"}
 
 
@@ -108,9 +110,16 @@ class _View:
             count(totals.get("servers", 0), "server"),
             f"{totals.get('running', 0)} running",
             f"{failed} failed",
+            *([f"{len(report.left_out)} left out"] if report.left_out else []),
             count(totals.get("tools", {}).get("served", 0), "tool"),
         ]
         self.say(", ".join(said) + ".")
+        asked = sum(report.asked_about.values())
+        if asked and not report.is_demo:
+            self._console.print()
+            self.say(f"{count(asked, 'tool is', 'tools are')} asked about before each call. To be asked less:")
+            self.say(ALLOW_READING, indent=2)
+            self.say(ALLOW_SERVER, indent=2)
 
     def _history(self, server: ServerReport) -> str:
         failures, at = server.health.get("failures", 0), server.health.get("lastFailureAt")
@@ -123,7 +132,7 @@ def _table(report: StatusReport) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for heading in ("Server", "State", "Transport", "Protocol"):
         table.add_column(heading, no_wrap=True, overflow="ellipsis")
-    table.add_column("Tools", justify="right", no_wrap=True)
+    table.add_column("Tools", justify="right", no_wrap=True, min_width=len("Tools"))
     for server in report.servers():
         health = server.health
         table.add_row(

@@ -47,4 +47,6 @@ def lock_tools(opened: OpenedPins, *, as_json: bool) -> None:
 
 async def _names(asked: Asked) -> frozenset[str]:
     async with wired(asked) as parts:
-        return frozenset({*(each.name for each in parts.config.enabled), *parts.upstreams})
+        # Also one that is left out for want of a variable: others have it, and the lock is for them.
+        served = (each.name for each in parts.config.servers.values() if each.enabled)
+        return frozenset({*served, *parts.upstreams})

@@ -16,6 +16,9 @@ from toolcrib_mcp.policy import RuleEntry, append_rule, policy_path, remarks_on
 from toolcrib_mcp.policy.model import RiskName
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from toolcrib_cli.wiring import Asked
     from toolcrib_mcp.config import ServerConfig
     from toolcrib_runtime import Decision
 
@@ -36,13 +39,8 @@ def add_rule(
         ConfigError: There is no configuration, or the file or the rule cannot be used.
     """
     asked = asked_for(choice, quietly=True)
-    path = policy_path(asked.config)
-    if path is None:
-        raise ConfigError(
-            "There is no configuration here that a policy could be for.",
-            hint="Name one with `--config`, or make one with `toolcrib init`.",
-        )
-    server, tool = _split(target, asked.config.servers)
+    path = policy_file(asked)
+    server, tool = split_target(target, asked.config.servers)
     named = tuple(each for each in get_args(RiskName) if each in set(risks))
     try:
         entry = RuleEntry(
@@ -61,7 +59,22 @@ def add_rule(
             tell(f"note: {each}")
 
 
-def _split(target: str, servers: Mapping[str, ServerConfig]) -> tuple[str | None, str | None]:
+def policy_file(asked: Asked) -> Path:
+    """Where the policy of a configuration lies, or would.
+
+    Raises:
+        ConfigError: There is no configuration.
+    """
+    path = policy_path(asked.config)
+    if path is None:
+        raise ConfigError(
+            "There is no configuration here that a policy could be for.",
+            hint="Name one with `--config`, or make one with `toolcrib init`.",
+        )
+    return path
+
+
+def split_target(target: str, servers: Mapping[str, ServerConfig]) -> tuple[str | None, str | None]:
     """The server and the tool of `SERVER[:TOOL]`; what tools' ids begin with is as good as the server's name.
 
     Raises:

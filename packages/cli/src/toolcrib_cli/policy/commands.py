@@ -112,18 +112,34 @@ def check(
 def allow(
     target: TargetArgument,
     *,
+    read_only: Annotated[
+        bool,
+        typer.Option(
+            "--read-only", help="Only the tools that say themselves that they only read, each by a rule of its own."
+        ),
+    ] = False,
     reason: ReasonOption = None,
     risk: RiskOption = None,
     principal: ForOption = None,
+    timeout: TimeoutOption = 30,
     as_json: JsonOption = False,
     choice: Choice,
 ) -> None:
     """Add a rule that lets tools run without anybody being asked.
 
-    Rules that deny or ask about the same tools count more.
+    With --read-only the servers are asked for their tools, and what they say of them is believed this once: a tool that
+    comes later is asked about, and one that changes is withheld. Rules that deny or ask about the same tools count
+    more.
 
-    Example: toolcrib policy allow github:get_* --reason "reading is fine"
+    Example: toolcrib policy allow "*" --read-only
     """
+    if read_only:
+        if risk:
+            raise typer.BadParameter("It goes by what tools say, and cannot be with --risk.", param_hint="--read-only")
+        from toolcrib_cli.policy.reading import allow_reading
+
+        allow_reading(choice, target, reason=reason, principal=principal, timeout=timeout, as_json=as_json)
+        return
     from toolcrib_cli.policy.adding import add_rule
 
     add_rule(choice, "allow", target, reason=reason, risks=risk or (), principal=principal, as_json=as_json)

@@ -13,6 +13,7 @@ from toolcrib_cli.asking import Choice, tell_warnings, usable_state
 from toolcrib_cli.call_command import resolve
 from toolcrib_cli.policy.opening import ChosenPolicy, chosen_policy
 from toolcrib_cli.policy.showing import DEFAULTS, rule_json, scope_words
+from toolcrib_cli.policy.subjects import subject_of
 from toolcrib_cli.screen import print_json, say, screen, tell, working
 from toolcrib_cli.session import open_hub, run
 from toolcrib_core import ResolutionError
@@ -109,7 +110,8 @@ class Explanation:
         if deciding:
             yield f"change {', '.join(deciding)} in {self.chosen.file}"
         if rule == DEFAULT:
-            yield f"toolcrib policy allow {target}"
+            server = shlex.quote(glob.escape(subject.server))
+            yield f"toolcrib policy allow {target}, or all tools of the server: toolcrib policy allow {server}"
             if decision == "ask" and self.chosen.policy.default == "by-risk" and subject.risk.effects == "unknown":
                 yield (
                     f"say what it does by `risk` under `toolcrib.servers` for {quoted(subject.server)}, or set "
@@ -132,11 +134,12 @@ async def _found(hub: Hub, tool: str, *, seconds: float) -> str:
             raise
     named = [each.name for each in asking if each.namespace == tool.partition(":")[0]]
     with working("Asking for tools …"):
-        await asyncio.gather(*(_ask(hub, name, seconds) for name in named or [each.name for each in asking]))
+        await asyncio.gather(*(ask_for_tools(hub, name, seconds) for name in named or [each.name for each in asking]))
     return resolve(hub.catalog.snapshot(), tool)
 
 
-async def _ask(hub: Hub, name: str, seconds: float) -> None:
+async def ask_for_tools(hub: Hub, name: str, seconds: float) -> None:
+    """Ask a server for its tools; that it cannot be asked is told, and it is left out."""
     try:
         await hub.tools(name, timeout=seconds)
     except GatewayError as failure:
@@ -146,15 +149,8 @@ async def _ask(hub: Hub, name: str, seconds: float) -> None:
 def _explained(hub: Hub, chosen: ChosenPolicy, tool_id: str, *, principal: str) -> Explanation:
     tool = hub.catalog.snapshot().hydrate(tool_id)
     settings = hub.servers[tool.upstream].settings
-    override = settings.risk_of(tool.upstream_name)
-    subject = PolicySubject(
-        server=tool.upstream,
-        tool=tool.upstream_name,
-        tool_id=tool.tool_id,
-        risk=tool.definition.risk if override is None else override.applied_to(tool.definition.risk),
-        principal=principal,
-    )
-    if override is not None:
+    subject = subject_of(hub, tool, principal=principal)
+    if settings.risk_of(tool.upstream_name) is not None:
         source = "the configuration says so"
     elif settings.trusted:
         source = "the server says so, and is trusted"

@@ -57,16 +57,25 @@ def check_namespaces(servers: Iterable[ServerConfig], findings: Findings) -> Non
             )
 
 
-def check_server(server: ServerConfig, findings: Findings, *, place: str, environ: Mapping[str, str]) -> None:
-    """Note why a server that is enabled could not be started or asked."""
-    before = len(findings.problems)
-    for where, template in server.written.texts() if server.enabled else ():
+def check_server(
+    server: ServerConfig, findings: Findings, *, place: str, environ: Mapping[str, str], optional: bool = False
+) -> None:
+    """Note why a server that is enabled could not be started or asked.
+
+    One that is `optional`, because others can be served, is only left out if a variable of it has no value.
+    """
+    if not server.enabled:
+        return
+    for where, template in server.written.texts():
         for name in template.missing(server.variables):
             state = "has a value that cannot be used" if name in environ else "is not set"
-            needs = f"The server {quoted(server.name)} needs the variable {quoted(name)} in {quoted(where[1:])}"
-            hint = f"Set it, or write `${{{name}:-default}}`."
-            findings.problem(f"{needs}, which {state}.", place=place + where, hint=hint)
-    if server.enabled and len(findings.problems) == before:
+            needs = f"needs the variable {quoted(name)} in {quoted(where[1:])}, which {state}."
+            told, hint = f"The server {quoted(server.name)}", f"Set it, or write `${{{name}:-default}}`."
+            if optional:
+                findings.warn(f"{told} is left out: it {needs}", place=place + where, hint=hint, left_out=server.name)
+            else:
+                findings.problem(f"{told} {needs}", place=place + where, hint=hint)
+    if not server.missing:
         try:
             _check_transport(server)
         except ConfigError as error:

@@ -26,6 +26,8 @@ class Finding:
     hint: str | None = None
     line: int | None = None
     """Where the place begins, for JSON; the reader of TOML does not say."""
+    left_out: str | None = None
+    """The server that cannot be served for it, while the others are."""
 
     def __str__(self) -> str:
         where = f"Line {self.line}" if self.line else quoted(f"{self.file}#{self.place}")
@@ -45,9 +47,10 @@ class Findings:
         """Note something that the file cannot be used with."""
         self.problems.append(Finding(message=message, file=self.path.name, place=place, hint=hint))
 
-    def warn(self, message: str, *, place: str = "", hint: str | None = None) -> None:
+    def warn(self, message: str, *, place: str = "", hint: str | None = None, left_out: str | None = None) -> None:
         """Note something that its author may not expect."""
-        self._warnings.append(Finding(message=message, file=self.path.name, place=place, hint=hint))
+        found = Finding(message=message, file=self.path.name, place=place, hint=hint, left_out=left_out)
+        self._warnings.append(found)
 
     def demote(self, *, since: int) -> None:
         """Make warnings of the problems from this one on: they are about something that is switched off."""

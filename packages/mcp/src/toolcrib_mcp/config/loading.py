@@ -29,7 +29,8 @@ def load_config(path: str | os.PathLike[str], *, environ: Mapping[str, str] = os
 
     The file is the JSON that clients already use: servers under `mcpServers`, `servers` or `context_servers`. Our own
     settings stand in it under `toolcrib`, or in a `toolcrib.toml` beside it. Variables in the servers' entries are
-    looked up in `environ`. A relative `cwd` begins at the directory of the file.
+    looked up in `environ`; a server that needs one which is not set is left out, with a warning, as long as there is
+    another that can be served. A relative `cwd` begins at the directory of the file.
 
     Raises:
         ConfigError: The file cannot be read, or something in it cannot be used. It has every problem, each with its
@@ -46,8 +47,9 @@ def load_config(path: str | os.PathLike[str], *, environ: Mapping[str, str] = os
     check_settings(settings, names or [], findings, beside)
     check_presence(names, servers, findings)
     check_namespaces(servers, findings)
+    others = any(server.enabled and not server.missing for server in servers)
     for entry, server in zip(entries, servers, strict=True):
-        check_server(server, findings, place=entry.place, environ=environ)
+        check_server(server, findings, place=entry.place, environ=environ, optional=others)
     warnings = refuse_problems(findings, beside)
     return GatewayConfig(
         servers=servers_by_name(servers), settings=settings, warnings=warnings, path=document.path.absolute()

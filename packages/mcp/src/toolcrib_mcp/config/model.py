@@ -33,11 +33,17 @@ class ServerConfig:
     """The values that the variables in `written` had when the file was read."""
     settings: ServerSettings = field(default_factory=ServerSettings)
 
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The variables that it needs, and that have neither a value nor a default."""
+        names = (name for _, template in self.written.texts() for name in template.missing(self.variables))
+        return tuple(dict.fromkeys(names))
+
     def transport(self) -> Transport[ConfigText]:
         """How to reach it, with variables replaced.
 
         Environment variables and headers are secrets, and so is every text with a variable in it: `reveal` them where
-        they are used. `load_config` has made sure that this works for every server that is enabled.
+        they are used. `load_config` has made sure that this works for every server that is to be served.
 
         Raises:
             ConfigError: A variable has no value.
@@ -60,14 +66,15 @@ class GatewayConfig:
     """By name, in the order of the file; those that are switched off as well."""
     settings: GatewaySettings = field(default_factory=GatewaySettings)
     warnings: tuple[Finding, ...] = ()
-    """What its author may not expect: keys that are not read, and faults of servers that are switched off."""
+    """What its author may not expect: keys that are not read, faults of servers that are switched off, and servers that
+    are left out because a variable of theirs is not set."""
     path: Path | None = field(default=None, compare=False)
     """The file it was read from, absolute; policy and lock file lie beside it."""
 
     @property
     def enabled(self) -> tuple[ServerConfig, ...]:
-        """The servers that are to be served."""
-        return tuple(server for server in self.servers.values() if server.enabled)
+        """The servers that are to be served: switched on, and with a value for every variable."""
+        return tuple(server for server in self.servers.values() if server.enabled and not server.missing)
 
     def to_json(self) -> str:
         """The configuration as a file that `load_config` reads, without a secret in it.
