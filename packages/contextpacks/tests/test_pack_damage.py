@@ -154,7 +154,7 @@ def _failing(packs: Bench, number: int) -> Iterator[list[int]]:
             failure.sqlite_errorname = "SQLITE_FULL"
             raise failure
 
-    engine = packs.store._writer
+    engine = packs.store._writer.engine
     event.listen(engine, "before_cursor_execute", fail)
     try:
         yield failed

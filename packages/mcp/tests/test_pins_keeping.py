@@ -190,7 +190,7 @@ def test_a_thousand_tools_are_pinned_in_one_transaction_and_read_by_one_query(tm
     tools = [{**READ, "name": f"tool_{number}", "description": f"Does {number}."} for number in range(1_000)]
     with opened(tmp_path / "pins.db") as store:
         said: list[str] = []
-        event.listen(store._reader, "before_cursor_execute", lambda *given: said.append(given[2]))
+        event.listen(store._readers.engine, "before_cursor_execute", lambda *given: said.append(given[2]))
         book_in(store).judge(SERVER, tools)
         pinning, said[:] = list(said), []
 

@@ -121,11 +121,11 @@ def failing_at(store: Store, number: int) -> Iterator[None]:
         if left[0] == -1:
             raise OSError("the statement failed")
 
-    event.listen(store._writer, "before_cursor_execute", fail)
+    event.listen(store._writer.engine, "before_cursor_execute", fail)
     try:
         yield
     finally:
-        event.remove(store._writer, "before_cursor_execute", fail)
+        event.remove(store._writer.engine, "before_cursor_execute", fail)
 
 
 # Root may write everywhere; so it becomes somebody else once everything is imported.

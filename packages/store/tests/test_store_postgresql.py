@@ -100,7 +100,7 @@ def test_a_writer_that_never_ends_is_told_as_busy_by_processes_and_threads(store
 @pytest.mark.fault("G7")
 def test_more_readers_than_there_are_connections_are_told_as_busy(postgresql_url: str) -> None:
     with open_store(postgresql_url) as store:
-        store._reader.pool._timeout = 0.01  # a QueuePool, with half a minute otherwise
+        store._readers.engine.pool._timeout = 0.01  # a QueuePool, with half a minute otherwise
         held = [store.reading() for _ in range(15)]
         for each in held:
             each.__enter__()
@@ -146,7 +146,7 @@ def test_the_password_of_an_address_is_in_no_name(shared_postgresql_server: Post
     with shared_postgresql_server.database() as address:
         with_password = address.replace("postgres@", "postgres:hunter2@")
         with open_store(with_password) as store:
-            assert "hunter2" not in f"{store!r} {store.name} {store._reader!r} {check_store(store)}"
+            assert "hunter2" not in f"{store!r} {store.name} {store._readers.engine!r} {check_store(store)}"
 
 
 @pytest.mark.parametrize("address", ["postgresql://u:hunter2@host:port/x", "mysql://u:hunter2@h/x"])

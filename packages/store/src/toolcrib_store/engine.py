@@ -9,14 +9,15 @@ from threading import Lock
 from types import TracebackType
 from typing import Final, Self
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection
 
 from toolcrib_store.clock import SYSTEM_CLOCK, Clock
-from toolcrib_store.faults import busy, commit_errors, store_errors
+from toolcrib_store.faults import busy, commit, store_errors
+from toolcrib_store.lending import Lender, Loan, PooledConnections
 from toolcrib_store.marks import CLOCK, read_mark
 from toolcrib_store.migrating import STORE_LINE, MigrationLine, migrate
 from toolcrib_store.postgresql_engine import is_address, name_of, postgresql_engine, read_address, reading_postgresql
-from toolcrib_store.sqlite_engine import check_quickly, file_of, sqlite_engine, use_wal, writing_sqlite
+from toolcrib_store.sqlite_engine import check_quickly, file_of, sqlite_engine, sqlite_readers, sqlite_writer, use_wal
 
 BUSY_SECONDS: Final = 10.0
 """How long a writer waits for another one, unless somebody says otherwise."""
@@ -34,8 +35,8 @@ class Store:
         self,
         *,
         name: str,
-        reader: Engine,
-        writer: Engine,
+        readers: Lender,
+        writer: Lender,
         lines: Sequence[MigrationLine],
         clock: Clock,
         busy_seconds: float,
@@ -49,8 +50,9 @@ class Store:
         """The lines of migrations that it was opened with, ours first."""
         self.closed = False
         """Whether nobody should use it any more."""
-        self._reader = reader
+        self._readers = readers
         self._writer = writer
+        self._errors = store_errors(name)
         self._clock = clock
         self._latest = float("-inf")
         self._reading_clock = Lock()
@@ -64,7 +66,7 @@ class Store:
     @property
     def dialect(self) -> str:
         """Which database it is: `sqlite` or `postgresql`."""
-        return self._reader.dialect.name
+        return self._readers.engine.dialect.name
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -73,7 +75,7 @@ class Store:
         Raises:
             StoreError: The database failed.
         """
-        with store_errors(self.name), self._reader.connect() as connection, connection.begin():
+        with self._errors, Loan(self._readers) as connection, connection.begin():
             yield connection
 
     @contextmanager
@@ -89,10 +91,9 @@ class Store:
         if not self._turn.acquire(timeout=self._busy_seconds):
             raise busy(self.name)
         try:
-            with store_errors(self.name), self._writer.connect() as connection, connection.begin() as transaction:
+            with self._errors, Loan(self._writer) as connection, connection.begin() as transaction:
                 yield connection
-                with commit_errors(self.name):
-                    transaction.commit()
+                commit(transaction, name=self.name)
         finally:
             self._turn.release()
 
@@ -118,7 +119,8 @@ class Store:
     def close(self) -> None:
         """Let go of the database."""
         self.closed = True
-        self._reader.dispose()
+        self._readers.close()
+        self._writer.close()
 
     def __enter__(self) -> Self:
         return self
@@ -152,13 +154,15 @@ def open_store(
     if isinstance(target, str) and is_address(target):
         address = read_address(target)
         engine = postgresql_engine(address, busy_seconds=busy_seconds)
-        name, file, reader, writer = name_of(address), None, reading_postgresql(engine), engine
+        name, file = name_of(address), None
+        readers: Lender = PooledConnections(reading_postgresql(engine))
+        writer: Lender = PooledConnections(engine)
     else:
         file = file_of(target)
         engine = sqlite_engine(file, busy_seconds=busy_seconds)
-        name, reader, writer = file.name, engine, writing_sqlite(engine)
+        name, readers, writer = file.name, sqlite_readers(engine), sqlite_writer(engine)
     store = Store(
-        name=name, reader=reader, writer=writer, lines=every, clock=clock, busy_seconds=busy_seconds, file=file
+        name=name, readers=readers, writer=writer, lines=every, clock=clock, busy_seconds=busy_seconds, file=file
     )
     try:
         with store_errors(name):

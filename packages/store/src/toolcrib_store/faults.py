@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 from typing import Final
 
+from sqlalchemy import Transaction
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
@@ -35,32 +35,44 @@ _UNAVAILABLE: Final = {
 _NOT_LET_IN, _UNREACHED = "28", "08"
 
 
-@contextmanager
-def store_errors(name: str) -> Iterator[None]:
+class store_errors:  # noqa: N801  # it reads as the function that it stands for
     """Raise what the driver raises as an error of ours; `name` is the database's, for the reader.
 
     Raises:
         StoreError: The driver failed.
     """
-    try:
-        yield
-    except NoFreeConnection as failure:
-        raise busy(name) from failure
-    except DBAPIError as failure:
-        raise _told(name, failure.orig) from failure
-    except (sqlite3.Error, SQLAlchemyError) as failure:
-        raise _told(name, failure) from failure
+
+    # A class, and usable any number of times: it is entered for every transaction.
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        match error:
+            case None:
+                return
+            case NoFreeConnection():
+                raise busy(self._name) from error
+            case DBAPIError():
+                raise _told(self._name, error.orig) from error
+            case sqlite3.Error() | SQLAlchemyError():
+                raise _told(self._name, error) from error
 
 
-@contextmanager
-def commit_errors(name: str) -> Iterator[None]:
-    """Tell a loss of the connection, while changes are being made, apart from a refusal of them.
+def commit(transaction: Transaction, *, name: str) -> None:
+    """Make the changes of a transaction, and tell a loss of the connection meanwhile apart from a refusal of them.
 
     Raises:
         StoreOutcomeUnknown: The connection was lost.
     """
     try:
-        yield
+        transaction.commit()
     except DBAPIError as failure:
         if not failure.connection_invalidated:
             raise

@@ -6,17 +6,18 @@ import os
 import sqlite3
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, text
 
 from toolcrib_store.errors import StoreUnavailable
 from toolcrib_store.faults import damaged
+from toolcrib_store.lending import KeptConnections
 
 CHECKED_BYTES: Final = 64 * 1024 * 1024
 """A file up to this size is checked from end to end when it is opened; in a larger one damage shows when it is met."""
 
-_WRITES = "toolcrib_writes"
+_KEPT_READERS = 5
 _RETRY_SECONDS = 0.02
 
 
@@ -45,18 +46,21 @@ def sqlite_engine(file: Path, *, busy_seconds: float) -> Engine:
         URL.create("sqlite", database=str(file)),
         connect_args={"timeout": busy_seconds},
         hide_parameters=True,
-        # Every transaction is ended where it was begun; a second rollback would be work for nothing.
-        pool_reset_on_return=None,
+        # Whoever wants a connection for longer keeps it.
+        poolclass=NullPool,
     )
-    # We, and not the driver, say when a transaction begins: one that will write asks for that at once.
     event.listen(engine, "connect", _connected)
-    event.listen(engine, "begin", _begin)
     return engine
 
 
-def writing_sqlite(engine: Engine) -> Engine:
-    """The engine whose transactions have the right to write from their beginning."""
-    return engine.execution_options(**{_WRITES: True})
+def sqlite_readers(engine: Engine) -> KeptConnections:
+    """Connections that see one moment, from the first statement on."""
+    return KeptConnections(engine, begin="BEGIN", kept=_KEPT_READERS)
+
+
+def sqlite_writer(engine: Engine) -> KeptConnections:
+    """The connection that has the right to write from the beginning of a transaction."""
+    return KeptConnections(engine, begin="BEGIN IMMEDIATE", kept=1)
 
 
 def use_wal(engine: Engine, *, busy_seconds: float) -> None:
@@ -102,13 +106,7 @@ def _make_private(file: Path) -> None:
 
 
 def _connected(connection: sqlite3.Connection, _: object) -> None:
+    # We, and not the driver, say when a transaction begins: one that writes asks for that at once.
     connection.isolation_level = None
     for setting in ("synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {setting}").close()
-
-
-def _begin(connection: Connection) -> None:
-    writes = connection.get_execution_options().get(_WRITES)
-    # Straight to the driver: all that SQLAlchemy does for a statement would cost more than the statement.
-    driver: Any = connection.connection.driver_connection
-    driver.execute("BEGIN IMMEDIATE" if writes else "BEGIN").close()
