@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 from ratios import Row, parser, report
@@ -106,18 +107,19 @@ def writers_in_turns(folder: Path) -> list[Row]:
 
 
 def growth(folder: Path, sizes: list[int], rounds: int) -> list[Row]:
-    """Reading one artifact, and listing the newest twenty, as the store grows: against the smallest store."""
-    taken: dict[str, dict[int, float]] = {"read one artifact": {}, "first page of a ledger's calls": {}}
+    """Putting and reading one artifact, and listing twenty calls, as the store grows: against the smallest store."""
+    taken: dict[str, dict[int, float]] = {}
     for size in sizes:
         with open_store(folder / f"grown-{size}.db") as store:
             handle = _filled(store, size)
-            kept, ledger = Artifacts(store), SqlLedger(store)
+            kept, ledger, numbers = Artifacts(store), SqlLedger(store), count()
             works: dict[str, Callable[[], object]] = {
                 "read one artifact": lambda kept=kept, handle=handle: kept.read(handle, owner=_OWNER),  # type: ignore[misc]
+                "put one artifact": lambda kept=kept, numbers=numbers: _put(kept, b"new %d" % next(numbers)),  # type: ignore[misc]
                 "first page of a ledger's calls": lambda store=store: _page(store),  # type: ignore[misc]
             }
             for what, work in works.items():
-                taken[what][size] = _median(work, rounds)
+                taken.setdefault(what, {})[size] = _median(work, rounds)
             ledger.close()
     return [
         Row(
@@ -189,7 +191,11 @@ def _filled(store: Store, size: int) -> str:
     )
     with store.writing() as connection:
         connection.execute(text(statement), calls)
-    return kept.put(b"0", owner=_OWNER, media_type="text/plain", kind="prose", source="a:b").handle or handle
+    return _put(kept, b"0") or handle
+
+
+def _put(kept: Artifacts, content: bytes) -> str:
+    return kept.put(content, owner=_OWNER, media_type="text/plain", kind="prose", source="a:b").handle
 
 
 def _page(store: Store) -> int:

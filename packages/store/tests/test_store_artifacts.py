@@ -195,6 +195,32 @@ def test_a_quota_refuses_what_is_too_much_and_keeps_what_is_there(store: Store, 
     assert len(kept.list(owner=ANNA)) == (0 if quota == "artifact" else 1)
 
 
+def test_what_others_put_meanwhile_is_counted_too_and_the_total_is_kept_within_a_hundredth_by_each(
+    store: Store, time: Time
+) -> None:
+    every = [artifacts(store, time, max_total=1_000) for _ in range(2)]
+
+    def put_by_turns() -> None:
+        for number in range(300):
+            put(every[number % 2], b"%04d" % number)
+
+    with pytest.raises(QuotaExceeded):
+        put_by_turns()
+    with store.reading() as connection:
+        assert 990 <= (connection.scalar(text("SELECT sum(size) FROM blobs")) or 0) <= 1_020
+
+
+def test_room_in_the_whole_store_is_made_of_what_was_deleted(store: Store, time: Time) -> None:
+    kept = artifacts(store, time, max_total=1_000)
+    for number in range(100):
+        put(kept, b"%010d" % number)
+    kept.delete(kept.list(owner=ANNA)[0].handle, owner=ANNA)
+
+    put(kept, b"b" * 10)
+
+    assert len(kept.list(owner=ANNA)) == 100
+
+
 def test_room_is_made_of_what_has_expired(store: Store, time: Time) -> None:
     kept = artifacts(store, time, max_owner=15)
     put(kept, b"a" * 10)

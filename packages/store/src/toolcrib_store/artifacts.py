@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, bindparam, delete, select
 
 from toolcrib_core import JsonObject
 from toolcrib_core.wording import quoted
@@ -15,8 +15,16 @@ from toolcrib_store.blobs import drop_unused, read_blob
 from toolcrib_store.engine import Store
 from toolcrib_store.errors import ArtifactNotFound
 from toolcrib_store.faults import damaged
-from toolcrib_store.putting import ArtifactLimits, NewArtifact, Owner, over_quota, put_rows, seal_of
+from toolcrib_store.putting import ArtifactLimits, NewArtifact, Owner, TotalSize, over_quota, put_rows, seal_of
 from toolcrib_store.tables import ARTIFACTS
+
+# Built once: to build a statement takes several times as long as to execute it.
+_FOUND = select(ARTIFACTS).where(
+    ARTIFACTS.c.owner == bindparam("owner"),
+    ARTIFACTS.c.handle == bindparam("handle"),
+    ARTIFACTS.c.expires_at > bindparam("now"),
+)
+_EXPIRE = delete(ARTIFACTS).where(ARTIFACTS.c.expires_at <= bindparam("now"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +56,7 @@ class Artifacts:
         self._store = store
         self._read_clock = now or store.now
         self._latest = 0.0
+        self._total = TotalSize()
 
     def put(
         self, content: bytes, *, owner: Owner, media_type: str, kind: str, source: str, facts: JsonObject | None = None
@@ -76,7 +85,7 @@ class Artifacts:
         by_digest = dict(zip(digests, every, strict=True))
         with self._store.writing() as connection:
             _expire(connection, now)
-            rows = put_rows(connection, by_digest, owner=owner, limits=self.limits, now=now)
+            rows = put_rows(connection, by_digest, owner=owner, limits=self.limits, total=self._total, now=now)
         return [_info(rows[digest]) for digest in digests]
 
     def info(self, handle: str, *, owner: Owner) -> ArtifactInfo:
@@ -159,13 +168,8 @@ def _is_of(owner: Owner) -> Any:
 
 
 def _found(connection: Connection, handle: str, owner: Owner, now: float) -> Mapping[Any, Any]:
-    row = (
-        connection.execute(
-            select(ARTIFACTS).where(_is_of(owner), ARTIFACTS.c.handle == handle, ARTIFACTS.c.expires_at > now)
-        )
-        .mappings()
-        .one_or_none()
-    )
+    asked = {"owner": owner.key, "handle": handle, "now": now}
+    row = connection.execute(_FOUND, asked).mappings().one_or_none()
     if row is None:
         # One answer for all, so that nobody can find out what others have.
         raise ArtifactNotFound(
@@ -176,7 +180,7 @@ def _found(connection: Connection, handle: str, owner: Owner, now: float) -> Map
 
 
 def _expire(connection: Connection, now: float) -> int:
-    gone: int = connection.execute(delete(ARTIFACTS).where(ARTIFACTS.c.expires_at <= now)).rowcount
+    gone: int = connection.execute(_EXPIRE, {"now": now}).rowcount
     if gone:
         drop_unused(connection)
     return gone

@@ -6,12 +6,22 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from sqlalchemy import Connection, delete, exists, insert, select
+from sqlalchemy import Connection, bindparam, delete, exists, insert, select
 
 from toolcrib_store.faults import damaged
 from toolcrib_store.tables import ARTIFACTS, BLOBS, CHUNKS
 
 CHUNK_BYTES: Final = 256 * 1024
+
+# Built once: to build a statement takes several times as long as to execute it.
+_ADD_BLOBS = insert(BLOBS)
+_ADD_CHUNKS = insert(CHUNKS)
+_PIECES = (
+    select(CHUNKS.c.number, CHUNKS.c.content, CHUNKS.c.sha256)
+    .where(CHUNKS.c.digest == bindparam("digest"), CHUNKS.c.number.between(bindparam("first"), bindparam("last")))
+    .order_by(CHUNKS.c.number)
+)
+_DROP_UNUSED = delete(BLOBS).where(~exists().where(ARTIFACTS.c.digest == BLOBS.c.digest))
 
 _GROUP_BYTES = 4 * 1024 * 1024
 _GROUP_MEMBERS = 500
@@ -21,10 +31,10 @@ def add_blobs(connection: Connection, contents: Mapping[bytes, bytes], *, now: f
     """Store contents under their digests; none of them is there yet."""
     for group in _groups(contents):
         blobs = [{"digest": digest, "size": len(content), "created_at": now} for digest, content in group]
-        connection.execute(insert(BLOBS), blobs)
+        connection.execute(_ADD_BLOBS, blobs)
         chunks = [piece for digest, content in group for piece in _pieces(digest, content)]
         if chunks:
-            connection.execute(insert(CHUNKS), chunks)
+            connection.execute(_ADD_CHUNKS, chunks)
 
 
 def read_blob(connection: Connection, digest: bytes, start: int, stop: int, *, name: str) -> bytes:
@@ -36,11 +46,9 @@ def read_blob(connection: Connection, digest: bytes, start: int, stop: int, *, n
     if stop <= start:
         return b""
     first, last = start // CHUNK_BYTES, (stop - 1) // CHUNK_BYTES
-    wanted = select(CHUNKS.c.number, CHUNKS.c.content, CHUNKS.c.sha256).where(
-        CHUNKS.c.digest == digest, CHUNKS.c.number.between(first, last)
-    )
+    rows = connection.execute(_PIECES, {"digest": digest, "first": first, "last": last})
     pieces = []
-    for number, row in enumerate(connection.execute(wanted.order_by(CHUNKS.c.number)), start=first):
+    for number, row in enumerate(rows, start=first):
         if row.number != number or not is_whole(row.content, row.sha256):
             raise damaged(name)
         pieces.append(row.content)
@@ -53,7 +61,7 @@ def read_blob(connection: Connection, digest: bytes, start: int, stop: int, *, n
 
 def drop_unused(connection: Connection) -> None:
     """Delete the content that no artifact has any more."""
-    connection.execute(delete(BLOBS).where(~exists().where(ARTIFACTS.c.digest == BLOBS.c.digest)))
+    connection.execute(_DROP_UNUSED)
 
 
 def is_whole(content: object, sha256: bytes) -> bool:

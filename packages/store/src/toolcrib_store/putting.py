@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, func, insert, select, update
 
 from toolcrib_core import JsonObject
 from toolcrib_store.blobs import add_blobs
@@ -23,6 +23,21 @@ _SEALED = "owner handle session digest size media_type kind source facts created
 _HANDLE_LENGTHS = (16, 26, 52)
 # How many values one statement asks about; every database takes so many.
 _AT_ONCE = 500
+
+# Built once: to build a statement takes several times as long as to execute it.
+_OF_DIGEST = select(ARTIFACTS.c.digest, ARTIFACTS.c.id, ARTIFACTS.c.owner, ARTIFACTS.c.handle).where(
+    ARTIFACTS.c.digest.in_(bindparam("values", expanding=True))
+)
+_OF_HANDLE = select(ARTIFACTS.c.handle).where(
+    ARTIFACTS.c.owner == bindparam("owner"), ARTIFACTS.c.handle.in_(bindparam("values", expanding=True))
+)
+_STORED = select(BLOBS.c.digest).where(BLOBS.c.digest.in_(bindparam("values", expanding=True)))
+_USED = select(func.coalesce(func.sum(ARTIFACTS.c.size), 0), func.count()).where(
+    ARTIFACTS.c.owner == bindparam("owner")
+)
+_TOTAL = select(func.coalesce(func.sum(BLOBS.c.size), 0))
+_ADD = insert(ARTIFACTS)
+_RENEW = update(ARTIFACTS).where(ARTIFACTS.c.id == bindparam("row_id"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +62,7 @@ class ArtifactLimits:
     max_owner: int = 256 * 1024 * 1024
     max_owner_count: int = 10_000
     max_total: int = 4 * 1024 * 1024 * 1024
+    """Of all content, each once. Where several processes put at once, it is kept within a hundredth by each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,8 +96,39 @@ class NewArtifact:
         }
 
 
+class TotalSize:
+    """How much room all content takes, as far as is known here.
+
+    Counting takes longer the more there is; so it is done when what was known last, and what was put here since, would
+    be too much, or when that is a hundredth of what there may be. Ask it only inside a block that writes.
+    """
+
+    def __init__(self) -> None:
+        self._counted = 0
+        self._since: float = float("inf")
+
+    def make_sure_of_room(self, connection: Connection, size: int, *, limit: int) -> None:
+        """Refuse content of this size if there is no room for it.
+
+        Raises:
+            QuotaExceeded: There is none.
+        """
+        self._since += size
+        if self._since <= limit // 100 and self._counted + self._since <= limit:
+            return
+        self._counted, self._since = connection.scalar(_TOTAL) or 0, size
+        if self._counted + size > limit:
+            raise over_quota("store", self._counted + size, limit)
+
+
 def put_rows(
-    connection: Connection, every: Mapping[bytes, NewArtifact], *, owner: Owner, limits: ArtifactLimits, now: float
+    connection: Connection,
+    every: Mapping[bytes, NewArtifact],
+    *,
+    owner: Owner,
+    limits: ArtifactLimits,
+    total: TotalSize,
+    now: float,
 ) -> dict[bytes, dict[str, Any]]:
     """Keep these, by digest, and give their rows; what the owner has already is renewed, under its handle.
 
@@ -90,15 +137,14 @@ def put_rows(
     """
     rows = {digest: new.row(owner, now=now, seconds=limits.seconds) for digest, new in every.items()}
     # Asked by digest alone: few owners share content, and a database would rather go through all that one owner has.
-    known = {
-        row.digest: row
-        for row in _asked(connection, (ARTIFACTS.c.id, ARTIFACTS.c.owner, ARTIFACTS.c.handle), ARTIFACTS.c.digest, rows)
-        if row.owner == owner.key
-    }
+    known = {row.digest: row for row in _asked(connection, _OF_DIGEST, rows) if row.owner == owner.key}
     new = {digest: each.content for digest, each in every.items() if digest not in known}
-    stored = {row.digest for row in _asked(connection, (), BLOBS.c.digest, new)}
+    stored = {row.digest for row in _asked(connection, _STORED, new)}
     unstored = {digest: content for digest, content in new.items() if digest not in stored}
-    _make_sure_of_room(connection, owner, limits, new=new, unstored=unstored)
+    if new:
+        _make_sure_of_room(connection, owner, limits, new=new)
+    if unstored:
+        total.make_sure_of_room(connection, sum(map(len, unstored.values())), limit=limits.max_total)
     handles = {digest: row.handle for digest, row in known.items()}
     if new:
         add_blobs(connection, unstored, now=now)
@@ -107,9 +153,9 @@ def put_rows(
         row.update(owner=owner.key, handle=handles[digest], digest=digest)
         row["seal"] = seal_of(row)
     if known:
-        _renew(connection, {row.id: rows[digest] for digest, row in known.items()})
+        connection.execute(_RENEW, [{**rows[digest], "row_id": row.id} for digest, row in known.items()])
     if new:
-        connection.execute(insert(ARTIFACTS), [rows[each] for each in new])
+        connection.execute(_ADD, [rows[each] for each in new])
     return rows
 
 
@@ -128,39 +174,14 @@ def over_quota(what: str, wanted: int, limit: int) -> QuotaExceeded:
 
 
 def _make_sure_of_room(
-    connection: Connection,
-    owner: Owner,
-    limits: ArtifactLimits,
-    *,
-    new: Mapping[bytes, bytes],
-    unstored: Mapping[bytes, bytes],
+    connection: Connection, owner: Owner, limits: ArtifactLimits, *, new: Mapping[bytes, bytes]
 ) -> None:
-    if not new:
-        return
-    used, number = connection.execute(
-        select(func.coalesce(func.sum(ARTIFACTS.c.size), 0), func.count()).where(ARTIFACTS.c.owner == owner.key)
-    ).one()
+    used, number = connection.execute(_USED, {"owner": owner.key}).one()
     if number + len(new) > limits.max_owner_count:
         raise over_quota("number of artifacts", number + len(new), limits.max_owner_count)
     used += sum(map(len, new.values()))
     if used > limits.max_owner:
         raise over_quota("owner", used, limits.max_owner)
-    total = connection.scalar(select(func.coalesce(func.sum(BLOBS.c.size), 0))) or 0
-    total += sum(map(len, unstored.values()))
-    if unstored and total > limits.max_total:
-        raise over_quota("store", total, limits.max_total)
-
-
-def _renew(connection: Connection, rows: Mapping[int, dict[str, Any]]) -> None:
-    names = next(iter(rows.values()))
-    statement = (
-        update(ARTIFACTS)
-        .where(ARTIFACTS.c.id == bindparam("row_id"))
-        .values({each: bindparam(f"new_{each}") for each in names})
-    )
-    connection.execute(
-        statement, [{"row_id": row_id, **{f"new_{name}": row[name] for name in row}} for row_id, row in rows.items()]
-    )
 
 
 def _new_handles(connection: Connection, owner: Owner, digests: Sequence[bytes]) -> dict[bytes, str]:
@@ -168,8 +189,8 @@ def _new_handles(connection: Connection, owner: Owner, digests: Sequence[bytes])
     open_digests = list(digests)
     for length in _HANDLE_LENGTHS:
         wanted = {digest: _handle(digest, length) for digest in open_digests}
-        asked = _asked(connection, (ARTIFACTS.c.owner,), ARTIFACTS.c.handle, wanted.values())
-        taken = {row.handle for row in asked if row.owner == owner.key} | set(handles.values())
+        asked = _asked(connection, _OF_HANDLE, wanted.values(), owner=owner.key)
+        taken = {row.handle for row in asked} | set(handles.values())
         for digest, handle in wanted.items():
             if handle not in taken:
                 handles[digest] = handle
@@ -187,10 +208,8 @@ def _handle(digest: bytes, length: int) -> str:
     return PREFIX + base64.b32encode(digest).decode().rstrip("=").lower()[:length]
 
 
-def _asked(
-    connection: Connection, columns: Sequence[ColumnElement[Any]], key: ColumnElement[Any], values: Iterable[object]
-) -> Iterator[Any]:
-    """The rows whose key is one of the values."""
+def _asked(connection: Connection, statement: Select[Any], values: Iterable[object], **more: str) -> Iterator[Any]:
+    """The rows that fit one of the values."""
     every = list(values)
     for start in range(0, len(every), _AT_ONCE):
-        yield from connection.execute(select(key, *columns).where(key.in_(every[start : start + _AT_ONCE])))
+        yield from connection.execute(statement, {"values": every[start : start + _AT_ONCE], **more})
