@@ -5,9 +5,23 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, LargeBinary, and_, cast, delete, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    LargeBinary,
+    Select,
+    and_,
+    bindparam,
+    cast,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from toolcrib_contextpacks.document import Pack
 from toolcrib_contextpacks.errors import IdTaken, PackConflict, PackTooNew, PackUnreadable
@@ -23,6 +37,14 @@ from toolcrib_store.tables import QUARANTINE
 _HEADING: Final = tuple(PACKS.c[name] for name in Heading.__dataclass_fields__)
 _AT_ONCE: Final = 200
 _PAGE_KEY: Final = "page_key"
+
+# Built once: to build a statement takes several times as long as to execute it.
+_IS_ALIVE: Final = PACKS.c.expires_at > bindparam("alive_after")
+_ALIVE: Final = select(PACKS.c.id).where(PACKS.c.id == bindparam("of_id"), _IS_ALIVE)
+_CALLED: Final = select(*_HEADING).where(PACKS.c.name == bindparam("of_name"), _IS_ALIVE)
+_HOLDER: Final = select(PACKS.c.id).where(PACKS.c.name == bindparam("of_name"), _IS_ALIVE).order_by(PACKS.c.id).limit(1)
+_ADD: Final = insert(PACKS)
+_CHANGE: Final = update(PACKS).where(PACKS.c.id == bindparam("of_id"), PACKS.c.revision == bindparam("of_revision"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,12 +66,11 @@ def choose_pack(connection: Connection, *, pack_id: str | None, name: str | None
         PackNotFound: There is none.
         AmbiguousPack: The name fits several.
     """
-    alive = PACKS.c.expires_at > alive_after
     if pack_id is not None:
-        if connection.scalar(select(PACKS.c.id).where(PACKS.c.id == pack_id, alive)) is None:
+        if connection.scalar(_ALIVE, {"of_id": pack_id, "alive_after": alive_after}) is None:
             raise unknown_id(pack_id)
         return Chosen(pack_id, EXACT_ID)
-    rows = connection.execute(select(*_HEADING).where(PACKS.c.name == name, alive)).mappings()
+    rows = connection.execute(_CALLED, {"of_name": name, "alive_after": alive_after}).mappings()
     return choose(name or "", [heading_of(row) for row in rows])
 
 
@@ -61,10 +82,10 @@ def read_pack(connection: Connection, pack_id: str) -> Pack:
         PackUnreadable: Its row is not what was written.
         PackTooNew: A newer version has written it.
     """
-    rows = list(_rows(connection, PACKS.c.id == pack_id))
-    if not rows:
+    row = connection.execute(_by_id(connection.dialect.name), {"of_id": pack_id}).mappings().one_or_none()
+    if row is None:
         raise unknown_id(pack_id)
-    return pack_of(rows[0])
+    return pack_of(row)
 
 
 def list_packs(connection: Connection, wanted: Filter) -> list[Heading]:
@@ -95,7 +116,7 @@ def add_pack(connection: Connection, pack: Pack, *, alive_after: float, shares_n
     # One writer at a time: nobody takes the id between this question and the answer to it.
     if connection.scalar(select(PACKS.c.id).where(PACKS.c.id == pack.id)) is not None:
         raise IdTaken(f"A pack has the id {quoted(pack.id)} already.", hint="Use another id.", details={"id": pack.id})
-    connection.execute(insert(PACKS).values(**row_of(pack), claim=None if taken else pack.name))
+    connection.execute(_ADD, {**row_of(pack), "claim": None if taken else pack.name})
     remember(connection, pack)
 
 
@@ -112,8 +133,7 @@ def check_name(connection: Connection, name: str | None, *, alive_after: float) 
 
 def change_pack(connection: Connection, pack: Pack, *, before: int) -> bool:
     """Put a pack in the place of its revision `before`; False if that is not what is there any more."""
-    changed = update(PACKS).where(PACKS.c.id == pack.id, PACKS.c.revision == before).values(**row_of(pack))
-    if connection.execute(changed).rowcount != 1:
+    if connection.execute(_CHANGE, {**row_of(pack), "of_id": pack.id, "of_revision": before}).rowcount != 1:
         return False
     remember(connection, pack)
     return True
@@ -175,10 +195,20 @@ def make_page_key(connection: Connection) -> bytes:
 def _rows(
     connection: Connection, where: ColumnElement[bool], *, limit: int | None = None
 ) -> Iterator[Mapping[Any, Any]]:
+    yield from connection.execute(_whole(connection.dialect.name).where(where).limit(limit)).mappings()
+
+
+@cache
+def _by_id(dialect: str) -> Select[Any]:
+    return _whole(dialect).where(PACKS.c.id == bindparam("of_id"))
+
+
+@cache
+def _whole(dialect: str) -> Select[Any]:
     columns: Sequence[Any] = [column for column in PACKS.columns if column.name not in {"body", "claim"}]
     # SQLite may hold text that is none; as bytes it can be looked at all the same.
-    body = cast(PACKS.c.body, LargeBinary).label("body") if connection.dialect.name == "sqlite" else PACKS.c.body
-    yield from connection.execute(select(*columns, body).where(where).limit(limit)).mappings()
+    body = cast(PACKS.c.body, LargeBinary).label("body") if dialect == "sqlite" else PACKS.c.body
+    return select(*columns, body)
 
 
 def _free_name(connection: Connection, name: str, alive_after: float) -> None:
@@ -205,7 +235,5 @@ def _name_taken(name: str, pack_id: str) -> PackConflict:
 def _holder(connection: Connection, name: str | None, alive_after: float) -> str | None:
     if name is None:
         return None
-    holder: str | None = connection.scalar(
-        select(PACKS.c.id).where(PACKS.c.name == name, PACKS.c.expires_at > alive_after).order_by(PACKS.c.id).limit(1)
-    )
+    holder: str | None = connection.scalar(_HOLDER, {"of_name": name, "alive_after": alive_after})
     return holder

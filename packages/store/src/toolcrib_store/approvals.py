@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Final
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from toolcrib_store.engine import Store
 from toolcrib_store.marks import APPROVALS, raise_mark, read_mark
 from toolcrib_store.tables import SPENT_APPROVALS
+
+_KNOWN: Final = select(SPENT_APPROVALS.c.approval_id).where(SPENT_APPROVALS.c.approval_id == bindparam("approval_id"))
+_ADD: Final = insert(SPENT_APPROVALS)
 
 
 class SqlSpentApprovals:
@@ -32,12 +36,12 @@ class SqlSpentApprovals:
         return await asyncio.to_thread(self._spend, approval_id, expires_at)
 
     def _spend(self, approval_id: str, expires_at: float) -> bool:
-        known = select(SPENT_APPROVALS.c.approval_id).where(SPENT_APPROVALS.c.approval_id == approval_id)
+        approval = {"approval_id": approval_id}
         with self._store.writing() as connection:
             # When somebody sets the clock back, what was forgotten must not become usable again.
-            if expires_at <= read_mark(connection, APPROVALS) or connection.scalar(known) is not None:
+            if expires_at <= read_mark(connection, APPROVALS) or connection.scalar(_KNOWN, approval) is not None:
                 return False
-            connection.execute(insert(SPENT_APPROVALS).values(approval_id=approval_id, expires_at=expires_at))
+            connection.execute(_ADD, {**approval, "expires_at": expires_at})
             return True
 
 

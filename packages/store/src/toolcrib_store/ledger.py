@@ -10,7 +10,7 @@ from itertools import chain, repeat
 from threading import Lock
 from typing import Final, TypeVar
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, bindparam, delete, func, select, update
 
 from toolcrib_core.wording import count
 from toolcrib_store.calls import Call, CallStanding, standing_of
@@ -24,6 +24,14 @@ from toolcrib_store.upserting import upsert
 DAY: Final = 86_400.0
 LEASE_SECONDS: Final = 15.0
 """For how long a process that has stopped answering is believed to be still at work."""
+
+# Built once: to build a statement takes several times as long as to execute it.
+_KNOWN = select(CALLS).where(CALLS.c.key == bindparam("of_key"))
+_STANDS = select(CALLS.c.state, CALLS.c.lease_until).where(CALLS.c.key == bindparam("of_key"))
+_OWN = (CALLS.c.key == bindparam("of_key")) & (CALLS.c.holder == bindparam("of_holder"))
+_FINGERPRINT = select(CALLS.c.fingerprint).where(_OWN)
+_END = update(CALLS).where(_OWN)
+_FORGET = delete(CALLS).where(_OWN)
 
 _POLL_SECONDS = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 
@@ -112,8 +120,7 @@ class SqlLedger:
         Raises:
             StoreError: The database failed; the outcome of the call is then unknown to all.
         """
-        own = delete(CALLS).where(CALLS.c.key == key, CALLS.c.holder == self._holder)
-        await self._end(key, lambda connection: connection.execute(own))
+        await self._end(key, lambda connection: connection.execute(_FORGET, self._own(key)))
 
     async def abandon(self, key: str) -> None:
         """Nobody knows what has happened.
@@ -145,7 +152,7 @@ class SqlLedger:
     def _claim(self, key: str, fingerprint: str, *, repeatable: bool) -> CallStanding:
         now = self._store.now()
         with self._store.writing() as connection:
-            row = connection.execute(select(CALLS).where(CALLS.c.key == key)).mappings().one_or_none()
+            row = connection.execute(_KNOWN, {"of_key": key}).mappings().one_or_none()
             known = None if row is None else Call.of(row)
             if known is not None and not known.is_whole:
                 raise damaged(self._store.name)
@@ -159,18 +166,20 @@ class SqlLedger:
         return standing
 
     def _is_running(self, key: str) -> bool:
-        of_key = select(CALLS.c.state, CALLS.c.lease_until).where(CALLS.c.key == key)
         with self._store.reading() as connection:
-            row = connection.execute(of_key).one_or_none()
+            row = connection.execute(_STANDS, {"of_key": key}).one_or_none()
         return row is not None and row.state == "running" and row.lease_until > self._store.now()
 
     def _set(self, connection: Connection, key: str, state: str, record: bytes | None, until: float) -> None:
         # If the key was given to somebody else meanwhile, the end is theirs to record.
-        own = (CALLS.c.key == key) & (CALLS.c.holder == self._holder)
-        fingerprint: str | None = connection.scalar(select(CALLS.c.fingerprint).where(own))
+        own = self._own(key)
+        fingerprint: str | None = connection.scalar(_FINGERPRINT, own)
         if fingerprint is not None:
             ended = Call.sealed(key, fingerprint, state, record=record, lease_until=0.0, expires_at=until)
-            connection.execute(update(CALLS).where(own).values(ended._asdict()))
+            connection.execute(_END, ended._asdict() | own)
+
+    def _own(self, key: str) -> dict[str, str]:
+        return {"of_key": key, "of_holder": self._holder}
 
     def _make_room(self, connection: Connection, now: float) -> None:
         if self._until_counted > 0:

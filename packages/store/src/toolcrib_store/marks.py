@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from toolcrib_store.tables import MARKS
 from toolcrib_store.upserting import upsert
@@ -15,10 +15,12 @@ CLOCK: Final = "clock"
 APPROVALS: Final = "approvals-forgotten-until"
 """No approval that expired until then is remembered."""
 
+_VALUE: Final = select(MARKS.c.value).where(MARKS.c.name == bindparam("name"))
+
 
 def read_mark(connection: Connection, name: str) -> float:
     """Where a mark stands; before everything if it was never set."""
-    found: float | None = connection.scalar(select(MARKS.c.value).where(MARKS.c.name == name))
+    found: float | None = connection.scalar(_VALUE, {"name": name})
     return float("-inf") if found is None else found
 
 

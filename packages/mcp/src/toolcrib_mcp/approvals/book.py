@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import Connection, Select, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, update
 
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.approvals.questions import (
@@ -46,6 +46,11 @@ MAX_CONTENT: Final = 256 * 1024
 """How many bytes of a call are kept for the person who decides; a larger one nobody can look at."""
 
 _FORGOTTEN_AT_ONCE: Final = 100
+
+# Built once: it is asked for every call that needs an approval, and to build it takes longer than to execute it.
+_ABOUT: Final = select(QUESTIONS).where(
+    QUESTIONS.c.expires_at > bindparam("now"), QUESTIONS.c.subject == bindparam("of_subject")
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,7 +199,8 @@ class ApprovalBook:
         return select(QUESTIONS).where(QUESTIONS.c.expires_at > self._store.now())
 
     def _about(self, connection: Connection, subject: ApprovalSubject) -> KeptQuestion | None:
-        row = connection.execute(self._alive().where(QUESTIONS.c.subject == key_of(subject))).one_or_none()
+        asked = {"now": self._store.now(), "of_subject": key_of(subject)}
+        row = connection.execute(_ABOUT, asked).one_or_none()
         return None if row is None else question_of(row)
 
     def _row(self, connection: Connection, question_id: str, principal: str | None) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 import orjson
-from sqlalchemy import Connection, case, delete, insert, select, tuple_, update
+from sqlalchemy import Connection, bindparam, case, delete, insert, select, tuple_, update
 
 from toolcrib_core.wording import count as counted
 from toolcrib_mcp.policy.subjects import subject_of
@@ -22,6 +22,23 @@ if TYPE_CHECKING:
     from toolcrib_store import Store
 
 _Due: TypeAlias = Mapping[tuple[str, str], "CallCount"]
+
+# Built once: to build a statement takes several times as long as to execute it.
+_OURS = (SPENT_CALLS.c.budget == bindparam("of_budget")) & (SPENT_CALLS.c.holder == bindparam("of_holder"))
+_PERIOD = bindparam("now_period", type_=SPENT_CALLS.c.period.type)
+_IS_OVER = SPENT_CALLS.c.period < _PERIOD
+# A later period than ours was written by a process whose clock is ahead: it counts on from there.
+_SPEND = (
+    update(SPENT_CALLS)
+    .where(_OURS & (_IS_OVER | (SPENT_CALLS.c.spent < bindparam("allowed"))))
+    .values(
+        spent=case((_IS_OVER, 1), else_=SPENT_CALLS.c.spent + 1),
+        ends_at=case((_IS_OVER, bindparam("end", type_=SPENT_CALLS.c.ends_at.type)), else_=SPENT_CALLS.c.ends_at),
+        period=case((_IS_OVER, _PERIOD), else_=SPENT_CALLS.c.period),
+    )
+)
+_SPENT = select(SPENT_CALLS.c.spent).where(_OURS)
+_ADD = insert(SPENT_CALLS)
 
 
 class CallBudgets:
@@ -74,26 +91,16 @@ def forget_usage(connection: Connection, now: float, limit: int) -> int:
 
 def _spent(connection: Connection, identity: str, holder: str, budget: CallCount, *, now: float) -> bool:
     """Whether one call was left, which is now spent."""
-    table, period = SPENT_CALLS, int(now // budget.seconds)
-    ours = (table.c.budget == identity) & (table.c.holder == holder)
-    is_over = table.c.period < period
-    # A later period than ours was written by a process whose clock is ahead: it counts on from there.
-    changed = connection.execute(
-        update(table)
-        .where(ours & (is_over | (table.c.spent < budget.entry.calls)))
-        .values(
-            spent=case((is_over, 1), else_=table.c.spent + 1),
-            ends_at=case((is_over, _end(budget, period)), else_=table.c.ends_at),
-            period=case((is_over, period), else_=table.c.period),
-        )
-    )
-    if changed.rowcount:
+    period = int(now // budget.seconds)
+    ours = {"of_budget": identity, "of_holder": holder}
+    this = {"now_period": period, "end": _end(budget, period), "allowed": budget.entry.calls}
+    if connection.execute(_SPEND, ours | this).rowcount:
         return True
     # Nobody else writes meanwhile, so a row that is missing now stays missing until it is added here.
-    if connection.scalar(select(table.c.spent).where(ours)) is not None:
+    if connection.scalar(_SPENT, ours) is not None:
         return False
     row = {"budget": identity, "holder": holder, "period": period, "spent": 1, "ends_at": _end(budget, period)}
-    connection.execute(insert(table).values(**row))
+    connection.execute(_ADD, row)
     return True
 
 
