@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from scripted_servers import ScriptedServer
 
 from toolcrib_mcp.errors import UpstreamBusy, UpstreamUnavailable
 from toolcrib_mcp.hub import Hub, HubLimits
+from toolcrib_mcp.upstreams import UpstreamState
 from toolcrib_runtime.testing import FakeClock
 
 
@@ -43,6 +46,42 @@ async def test_a_server_that_never_answers_delays_no_other() -> None:
 
     assert result == ECHOED
     assert was_waiting
+
+
+def test_what_starts_programs_loads_no_database_and_no_http_client() -> None:
+    code = (
+        "import sys, toolcrib_mcp.hub.hub, toolcrib_mcp.safeguards.checking\n"
+        "print(sorted({'sqlalchemy', 'alembic', 'sqlite3', 'httpx2', 'mcp'} & sys.modules.keys()))"
+    )
+
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+
+    assert run.stdout == "[]\n"
+
+
+async def test_servers_count_as_dialled_when_each_was_tried_once_whether_or_not_it_answers() -> None:
+    bad, silent = ScriptedServer(), ScriptedServer(**{"initialize": None, "server/discover": None})
+    bad.refuses = OSError("no such program")
+
+    async with hub_of({"bad": bad.connect, "silent": silent.connect}) as hub:
+        starting = asyncio.create_task(hub.start(timeout=20))
+        async with asyncio.timeout(10):
+            await hub.dialled(timeout=60)
+            await hub.dialled(timeout=60)
+        was_waiting = not starting.done()
+        starting.cancel()
+
+    assert was_waiting
+
+
+async def test_nobody_waits_long_for_servers_that_are_not_dialled() -> None:
+    async with hub_of({"idle": listing("echo").connect}) as hub, asyncio.timeout(10):
+        await hub.dialled(timeout=0.01)
+        state = hub.shared("idle").state
+    async with hub_of({}) as empty, asyncio.timeout(10):
+        await empty.dialled(timeout=60)
+
+    assert state is UpstreamState.CONFIGURED
 
 
 @pytest.mark.req("GW-6.4")

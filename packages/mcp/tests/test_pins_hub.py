@@ -60,6 +60,61 @@ async def offered(hub: Hub, server: ScriptedServer, *tools: dict[str, Any]) -> N
     await eventually(lambda: hub.catalog.snapshot() is not before, seconds=30)
 
 
+async def test_while_the_pins_are_being_opened_servers_start_and_none_of_their_tools_is_served(store: Store) -> None:
+    pins: asyncio.Future[PinBook | None] = asyncio.get_running_loop().create_future()
+    async with hub_of({SERVER: server_with(READ).connect}, pins=pins) as hub:
+        starting = asyncio.create_task(hub.start(timeout=30))
+        await eventually(lambda: hub.shared(SERVER).known_tools is not None)
+        reading = asyncio.create_task(hub.tools(SERVER, timeout=30))
+        await asyncio.sleep(0)
+        before, waits = served(hub), not starting.done() and not reading.done()
+        pins.set_result(book_in(store))
+        await asyncio.gather(starting, reading)
+        after = served(hub)
+
+    assert (before, waits, after) == ([], True, ["read"])
+
+
+async def test_what_is_known_from_a_manifest_waits_for_the_pins_and_no_server_waits_for_it(tmp_path: Path) -> None:
+    config, manifest = config_file(tmp_path, {SERVER: program("pins")}), tmp_path / "catalog.json"
+    async with Hub(config, manifest=manifest) as hub:
+        await hub.start(timeout=60)
+        first = served(hub)
+    pins: asyncio.Future[PinBook | None] = asyncio.get_running_loop().create_future()
+
+    hub = Hub(config, manifest=manifest, pins=pins)
+    starting = asyncio.create_task(hub.start(timeout=60))
+    await hub.dialled(timeout=60)
+    known, before = hub.shared(SERVER).known_tools, served(hub)
+    pins.set_result(None)
+    await starting
+    after = served(hub)
+    await hub.aclose()
+
+    assert known is not None
+    assert (len(known.items), before, after) == (len(first), [], first)
+
+
+async def test_pins_that_are_never_opened_let_nothing_in() -> None:
+    pins: asyncio.Future[PinBook | None] = asyncio.get_running_loop().create_future()
+    hub = hub_of({SERVER: server_with(READ).connect}, pins=pins)
+    starting = asyncio.create_task(hub.start(timeout=30))
+    await eventually(lambda: hub.shared(SERVER).known_tools is not None)
+    pins.cancel()
+    await starting
+    await hub.aclose()
+
+    assert served(hub) == []
+
+
+async def test_pins_that_turn_out_to_be_off_let_everything_in() -> None:
+    pins: asyncio.Future[PinBook | None] = asyncio.get_running_loop().create_future()
+    async with hub_of({SERVER: server_with(READ).connect}, pins=pins) as hub:
+        pins.set_result(None)
+        await hub.start(timeout=30)
+        assert served(hub) == ["read"]
+
+
 @pytest.mark.fault("F10")
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_tool_that_has_changed_since_the_last_start_is_nowhere_to_be_found(store: Store, era: str) -> None:

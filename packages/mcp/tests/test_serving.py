@@ -23,6 +23,7 @@ from toolcrib_mcp import ConfigError, load_config
 from toolcrib_mcp.config import HttpFront
 from toolcrib_mcp.serving import read_live, serve
 from toolcrib_mcp.serving.background import Background
+from toolcrib_store import StoreDamaged
 
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 ANYWHERE = HttpFront(port=0)
@@ -162,6 +163,28 @@ async def test_an_address_that_must_not_be_served_on_is_refused_and_nothing_is_l
 
     with pytest.raises(ConfigError, match="token"):
         await serve(config, mode="proxy", http=HttpFront(host="0.0.0.0", port=0))
+
+
+@pytest.mark.parametrize("file", ["toolcrib.policy.toml", "toolcrib.lock.json"])
+async def test_without_a_usable_policy_or_lock_file_no_server_is_started(tmp_path, family, file):
+    config = _config(tmp_path, family, one="good")
+    config.path.with_name(file).write_text("] this is neither", encoding="utf-8")
+
+    with pytest.raises(ConfigError):
+        await serve(config, mode="proxy", http=ANYWHERE, state_dir=tmp_path / "state")
+
+    assert not (tmp_path / "state").exists()
+
+
+async def test_where_the_database_cannot_be_opened_nothing_is_served_and_nothing_is_left(tmp_path, family):
+    config = _config(tmp_path, family, one="good")
+    (tmp_path / "artifacts.db").write_bytes(b"this is no database, and long enough to be seen as none" * 100)
+    ready: list[str | None] = []
+
+    with pytest.raises(StoreDamaged):
+        await serve(config, mode="proxy", http=ANYWHERE, state_dir=tmp_path, on_ready=ready.append)
+
+    assert ready == []
 
 
 @pytest.mark.fault("F16")

@@ -68,13 +68,14 @@ class Hub:
         clock: Clock = SYSTEM_CLOCK,
         upstreams: Mapping[str, Connect] | None = None,
         limits: HubLimits = _LIMITS,
-        pins: PinBook | None = None,
+        pins: PinBook | asyncio.Future[PinBook | None] | None = None,
     ) -> None:
         """Prepare all servers.
 
         With `solo` there is one client only, and whatever a shared server says is said to it. `manifest` is a file
         that holds what is known of the servers, so that their tools can be browsed before they run. `upstreams` are
-        servers beside those of the configuration, by name. With `pins` a tool that is not what was trusted is withheld.
+        servers beside those of the configuration, by name. With `pins` a tool that is not what was trusted is withheld;
+        while they are a future that has no result, every tool is.
 
         Raises:
             ConfigError: A variable has no value.
@@ -114,6 +115,8 @@ class Hub:
             clock=clock,
             solo=solo,
         )
+        self._undialled = set(self.servers)
+        self._dialled = asyncio.Event()
         self._shared = {name: self._open_shared(server) for name, server in self.servers.items()}
         self._manifest = None if manifest is None else ManifestFile(manifest, self.servers, clock=clock)
         self._loading: asyncio.Task[None] | None = None
@@ -129,15 +132,24 @@ class Hub:
         One that cannot be started keeps nobody waiting: it is reported, and started again later by itself.
         """
         deadline = self._clock.monotonic() + timeout
-        await self.load()
-        reports = await asyncio.gather(*(self._start(name, deadline) for name in self.servers))
+        await self._learned()
+        reports, _ = await asyncio.gather(
+            asyncio.gather(*(self._start(name, deadline) for name in self.servers)), self.load()
+        )
         return list(reports)
+
+    async def dialled(self, *, timeout: float) -> None:  # noqa: ASYNC109  # a bound, not a deadline that can be missed
+        """Wait until the processes of all servers that are being started run, or could not be started; no longer."""
+        if self._undialled:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(timeout):
+                    await self._dialled.wait()
 
     async def load(self) -> None:
         """Take what the manifest knows into the catalogue; a second time only waits for the first."""
-        if self._loading is None:
-            self._loading = asyncio.create_task(self._load(), name="manifest")
-        await asyncio.shield(self._loading)
+        await self._learned()
+        for name in self.servers:
+            await self._keeper.settled(name)
 
     async def tools(self, server: str, *, timeout: float) -> Listing:  # noqa: ASYNC109  # by the clock of the hub
         """The tools of a server as it lists them; when they are given, they are in the catalogue, too.
@@ -269,13 +281,16 @@ class Hub:
                 await scope.run(self._keeper.settled(name))
         return report
 
+    async def _learned(self) -> None:
+        if self._loading is None:
+            self._loading = asyncio.create_task(self._load(), name="manifest")
+        await asyncio.shield(self._loading)
+
     async def _load(self) -> None:
         for name, tools in (await self._manifest.read() if self._manifest is not None else {}).items():
             if name not in self._keeper.listed:
                 self._shared[name].learn(tools)
                 self._keeper.take(name, tools, is_news=False)
-        for name in self.servers:
-            await self._keeper.settled(name)
 
     def _open_shared(self, server: HubServer) -> Upstream:
         hooks = UpstreamHooks(
@@ -283,6 +298,7 @@ class Hub:
             on_changed=self._news.add,
             attend=self._watches[server.name].attend,
             on_notification=lambda method, params: self._told(server.name, method, params),
+            on_dialled=lambda: self._note_dialled(server.name),
         )
         return self._open(server, hooks=hooks)
 
@@ -302,6 +318,11 @@ class Hub:
             settings=settings,
             known_tools=lambda: [tool for tool in self._keeper.listed.get(server.name, ()) if isinstance(tool, dict)],
         )
+
+    def _note_dialled(self, server: str) -> None:
+        self._undialled.discard(server)
+        if not self._undialled:
+            self._dialled.set()
 
     def _listed(self, server: str, listing: Listing) -> None:
         self._keeper.take(server, listing.items)

@@ -33,7 +33,7 @@ class CatalogKeeper:
 
     A list that comes while an older one of the same server waits takes its place. `on_changed` is called on the loop
     when what clients see has changed: their cards, or with `whole` anything that a server lists. With `pins` only those
-    tools are put there that are what was trusted.
+    tools are put there that are what was trusted, and none before it is known what was.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class CatalogKeeper:
         *,
         on_changed: Callable[[], object],
         whole: bool = False,
-        pins: PinBook | None = None,
+        pins: PinBook | asyncio.Future[PinBook | None] | None = None,
     ) -> None:
         self.catalog = Catalog()
         self.listed: dict[str, tuple[Any, ...]] = {}
@@ -50,8 +50,11 @@ class CatalogKeeper:
         self._servers = servers
         self._on_changed = on_changed
         self._whole = whole
-        self._pins = pins
-        self._detach = None if pins is None else pins.attach(self.judge_again)
+        self._pins: PinBook | None = None
+        self._detach: Callable[[], None] | None = None
+        self._awaited = pins if isinstance(pins, asyncio.Future) else None
+        if not isinstance(pins, asyncio.Future):
+            self._judge_by(pins)
         self._waiting: dict[str, _Telling] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="toolcrib-catalog")
@@ -103,6 +106,8 @@ class CatalogKeeper:
     async def _read(self, server: str) -> None:
         loop = asyncio.get_running_loop()
         try:
+            if self._awaited is not None:
+                await self._until_opened(self._awaited)
             while (telling := self._waiting.pop(server, None)) is not None:
                 change = await loop.run_in_executor(self._threads, self._update, server, self._capped(server))
                 if change is not None and telling >= (_Telling.IF_VISIBLE if change.visible else _Telling.ALWAYS):
@@ -110,6 +115,17 @@ class CatalogKeeper:
         finally:
             # In the same step as the last look at what waits: nothing that comes later is left behind.
             del self._tasks[server]
+
+    async def _until_opened(self, awaited: asyncio.Future[PinBook | None]) -> None:
+        # Not the future itself: the end of one who waits must not cancel it for the others.
+        await asyncio.wait([awaited])
+        if self._awaited is not None:
+            self._judge_by(awaited.result())
+            self._awaited = None
+
+    def _judge_by(self, pins: PinBook | None) -> None:
+        self._pins = pins
+        self._detach = None if pins is None else pins.attach(self.judge_again)
 
     def _update(self, server: str, tools: tuple[Any, ...]) -> CatalogChange | None:
         admitted = [tool for tool in tools if self._admits(server, tool)]

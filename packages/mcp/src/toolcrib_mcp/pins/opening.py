@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from toolcrib_mcp.errors import ConfigError
-from toolcrib_mcp.pins.book import PinBook
-from toolcrib_mcp.pins.lock_file import LOCK_FILE
+from toolcrib_mcp.pins.lock_file import LOCK_FILE, read_lock
 
 if TYPE_CHECKING:
     from toolcrib_mcp.config import GatewayConfig
+    from toolcrib_mcp.pins.book import PinBook
     from toolcrib_store import Store
 
 PinMode: TypeAlias = Literal["first-use", "locked", "off"]
@@ -37,14 +37,32 @@ def open_pins(config: GatewayConfig, store: Store) -> PinBook | None:
     Raises:
         ConfigError: The lock file cannot be used, or there is no place for one.
     """
+    # Not at the top: it is a database that takes so long to import.
+    from toolcrib_mcp.pins.book import PinBook
+
     mode = pin_mode(config)
-    if mode == "off":
+    return None if mode == "off" else PinBook(store, lock_file=_lock_of(config, mode))
+
+
+def check_pins(config: GatewayConfig) -> None:
+    """See whether the pins of a configuration can be opened, as far as that can be told without a database.
+
+    Raises:
+        ConfigError: The lock file cannot be used, or there is no place for one.
+    """
+    path = _lock_of(config, pin_mode(config))
+    if path is not None:
+        read_lock(path)
+
+
+def _lock_of(config: GatewayConfig, mode: PinMode) -> Path | None:
+    if mode != "locked":
         return None
-    path = lock_path(config) if mode == "locked" else None
-    if mode == "locked" and path is None:
+    path = lock_path(config)
+    if path is None:
         raise ConfigError(
             "Pins cannot be locked without a configuration file, beside which the lock file lies.",
             hint="Set `pins` to `first-use`, or put the servers into a file.",
             details={"place": "/toolcrib/pins"},
         )
-    return PinBook(store, lock_file=path)
+    return path

@@ -10,8 +10,9 @@ import logging
 import os
 import signal
 from collections.abc import Callable, Mapping
-from contextlib import aclosing, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from toolcrib_mcp.front.http import HttpFront as HttpApp
     from toolcrib_mcp.gateway import GatewayService
     from toolcrib_mcp.hub import Hub
+    from toolcrib_mcp.pins import PinBook
     from toolcrib_mcp.proxy import ProxyService
     from toolcrib_mcp.relay import TransparentService
     from toolcrib_mcp.safeguards import Safeguards
@@ -48,6 +50,9 @@ DRAIN: Final = 5.0
 
 CLOSE_AT_ONCE: Final = 1.0
 """Seconds that servers have to be gone when they are killed; the end of the process takes whatever is left."""
+
+DIALLING: Final = 2.0
+"""Seconds that the programs of the servers have to be started before anything else is done that takes time."""
 
 PATIENCE: Final = 5.0
 """Seconds that a list waits, once, for servers whose tools are not known yet."""
@@ -75,7 +80,8 @@ async def serve(
     servers beside those of the configuration, by name; whoever brings them closes what they hold afterwards.
     `admission` says who is let in, and what they have of their own.
 
-    Every call passes the safeguards of the configuration: pins, policy, limits, approvals, audit.
+    Every call passes the safeguards of the configuration: pins, policy, limits, approvals, audit. They are opened while
+    the servers start, after the policy and the lock file were found usable; before they are open, nobody is served.
 
     Raises:
         ConfigError: The address cannot be listened at, or must not be; or the policy or the lock file cannot be used.
@@ -84,28 +90,38 @@ async def serve(
         ValueError: A server of `upstreams` has the name or the namespace of another.
     """
     from toolcrib_mcp.hub import Hub
-    from toolcrib_mcp.safeguards import open_safeguards
+    from toolcrib_mcp.safeguards.checking import check_safeguards
 
     # What the hub tells clients of depends on what they see.
     config = replace(config, settings=config.settings.model_copy(update={"mode": mode}))
     manifest = None if state_dir is None else state_dir / MANIFEST
+    check_safeguards(config)
     with stop_signals() as stop:
-        async with open_safeguards(config, state_dir=state_dir) as safeguards:
-            safeguards.checkpoint.recorder.start()
-            hub = Hub(config, solo=http is None, manifest=manifest, upstreams=upstreams, pins=safeguards.pins)
-            serving = _Serving(
-                hub=hub,
-                mode=mode,
-                http=http,
-                state_dir=state_dir,
-                on_ready=on_ready,
-                open_vectors=open_vectors,
-                admission=admission,
-                safeguards=safeguards,
-                stop=stop,
-            )
+        # What calls pass is closed last, though it is opened while the servers start: they take longer.
+        async with AsyncExitStack() as holding:
+            pins: asyncio.Future[PinBook | None] = asyncio.get_running_loop().create_future()
+            hub = Hub(config, solo=http is None, manifest=manifest, upstreams=upstreams, pins=pins)
             try:
-                await unless(stop.insisted, serving.run())
+                async with Background() as background:
+                    started = asyncio.Event()
+                    background.spawn(_start(hub, started))
+                    await hub.dialled(timeout=DIALLING)
+                    safeguards = await holding.enter_async_context(await _safeguards(config, state_dir))
+                    pins.set_result(safeguards.pins)
+                    safeguards.checkpoint.recorder.start()
+                    serving = _Serving(
+                        hub=hub,
+                        started=started,
+                        mode=mode,
+                        http=http,
+                        state_dir=state_dir,
+                        on_ready=on_ready,
+                        open_vectors=open_vectors,
+                        admission=admission,
+                        safeguards=safeguards,
+                        stop=stop,
+                    )
+                    await unless(stop.insisted, serving.run())
             finally:
                 await _close(hub, stop)
 
@@ -113,6 +129,8 @@ async def serve(
 @dataclass(frozen=True, kw_only=True)
 class _Serving:
     hub: Hub
+    started: asyncio.Event
+    """Set when every server runs, or could not be started."""
     mode: Mode
     http: HttpFront | None
     state_dir: Path | None
@@ -124,7 +142,8 @@ class _Serving:
 
     async def run(self) -> None:
         async with Background() as background, aclosing(await self._service()) as service:
-            background.spawn(self._start(service))
+            if self.open_vectors is not None and self.mode == "gateway":
+                background.spawn(self._search_by_meaning(cast("GatewayService", service), self.open_vectors))
             if self.http is None:
                 self._ready(None, background, sessions=lambda: 1)
                 await self._over_stdio(service)
@@ -181,20 +200,28 @@ class _Serving:
         if self.on_ready is not None:
             self.on_ready(url)
 
-    async def _start(self, service: Service) -> None:
-        seconds = max((each.settings.start_timeout for each in self.hub.servers.values()), default=0.0)
-        for report in await self.hub.start(timeout=seconds):
-            if report.error is not None:
-                _logger.warning("the server %s is not ready: %s", quoted(report.name), report.error.message)
-        if self.open_vectors is not None and self.mode == "gateway":
-            await self._search_by_meaning(cast("GatewayService", service), self.open_vectors)
-
     async def _search_by_meaning(self, service: GatewayService, open_vectors: OpenVectors) -> None:
         """Prepare the sentence model and the vectors of all tools, so that no search has to wait for them."""
+        await self.started.wait()
         vectors = await asyncio.to_thread(open_vectors)
         if vectors is not None:
             await asyncio.to_thread(vectors.tools, self.hub.catalog.snapshot().registry.list())
             service.search_with(vectors)
+
+
+async def _start(hub: Hub, started: asyncio.Event) -> None:
+    seconds = max((each.settings.start_timeout for each in hub.servers.values()), default=0.0)
+    for report in await hub.start(timeout=seconds):
+        if report.error is not None:
+            _logger.warning("the server %s is not ready: %s", quoted(report.name), report.error.message)
+    started.set()
+
+
+async def _safeguards(config: GatewayConfig, state_dir: Path | None) -> AbstractAsyncContextManager[Safeguards]:
+    # In a thread, since it is the database that takes long to import; servers that are ready meanwhile are heard.
+    safeguards = await asyncio.to_thread(import_module, "toolcrib_mcp.safeguards.opening")
+    opening: AbstractAsyncContextManager[Safeguards] = safeguards.open_safeguards(config, state_dir=state_dir)
+    return opening
 
 
 async def _close(hub: Hub, stop: StopRequests) -> None:

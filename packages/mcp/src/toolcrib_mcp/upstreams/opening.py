@@ -13,7 +13,6 @@ from toolcrib_mcp.config.settings import ServerSandbox
 from toolcrib_mcp.config.transports import HttpTransport, StdioTransport
 from toolcrib_mcp.rpc import Wire, open_stdio_wire
 from toolcrib_mcp.upstreams.eras import ClientFace
-from toolcrib_mcp.upstreams.http_wire import open_http_wire
 from toolcrib_mcp.upstreams.links import Connect
 from toolcrib_mcp.upstreams.settings import RestartRules, UpstreamSettings
 from toolcrib_mcp.upstreams.supervisor import Upstream, UpstreamHooks
@@ -130,6 +129,9 @@ def _over_http(
     scrubber: Scrubber,
     known_tools: KnownTools,
 ) -> Connect:
+    # Not at the top: an HTTP client takes a while to import, and most servers are programs.
+    from toolcrib_mcp.upstreams.http_wire import open_http_wire
+
     url = reveal(transport.url)
     # An empty value is no secret, and no header.
     headers = {name: text for name, text in transport.headers.items() if isinstance(text, Secret)}

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from toolcrib_mcp.errors import UpstreamError, UpstreamFailed, UpstreamUnavailable
-from toolcrib_mcp.rpc import OnNotification, OnProgress, OnRequest
+from toolcrib_mcp.rpc import OnNotification, OnProgress, OnRequest, Wire
 from toolcrib_mcp.upstreams.eras import Agreement, ClientFace
 from toolcrib_mcp.upstreams.failing import closed
 from toolcrib_mcp.upstreams.hosting import Host
@@ -50,6 +50,8 @@ class UpstreamHooks:
     """Works beside every session of the server, and is cancelled with it."""
     on_notification: OnNotification | None = None
     on_request: OnRequest | None = None
+    on_dialled: Callable[[], object] | None = None
+    """Is told after every try to reach the server, with or without success: its process runs, if it is to."""
 
 
 class Upstream:
@@ -85,7 +87,7 @@ class Upstream:
             name, settings=settings, clock=clock, on_tools=self._hooks.on_tools, on_changed=self._hooks.on_changed
         )
         dialling = Dialling(
-            connect=connect,
+            connect=_told_of(connect, self._hooks.on_dialled),
             face=face,
             clock=clock,
             scrubber=self._scrubber,
@@ -308,3 +310,16 @@ class Upstream:
     async def _notified(self, method: str, params: dict[str, Any]) -> None:
         if not self._watch.notice(method, params) and self._hooks.on_notification is not None:
             await self._hooks.on_notification(method, params)
+
+
+def _told_of(connect: Connect, on_dialled: Callable[[], object] | None) -> Connect:
+    if on_dialled is None:
+        return connect
+
+    async def dialled() -> Wire:
+        try:
+            return await connect()
+        finally:
+            on_dialled()
+
+    return dialled

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_address
-from typing import Final, NamedTuple
-
-import httpx2
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolcrib_runtime.errors import BlockedAddress, InvalidUrl
 from toolcrib_runtime.guards.net.addresses import IpAddress, check_address
 from toolcrib_runtime.guards.net.grant import MAX_PORT, NetGrant, grants_host, is_host_name, is_localhost
+
+if TYPE_CHECKING:
+    import httpx2
 
 MAX_URL_BYTES: Final = 8192
 
@@ -46,6 +47,9 @@ def parse_url(text: str, grant: NetGrant) -> httpx2.URL:
         InvalidUrl: The text is no http or https URL that is ever requested, or scheme or port are not granted.
         BlockedAddress: The host is not on the grant's list, or is an address that is not granted.
     """
+    # Not at the top: who has no URL to read needs no HTTP client.
+    import httpx2
+
     _check_characters(text)
     shape = _BEFORE_PATH.match(text)
     if shape is None or shape["scheme"].lower() not in DEFAULT_PORTS:
