@@ -138,12 +138,30 @@ def _wheel(wheels: Path, package: Package) -> Path:
     return wheels / f"{package.module}-{package.project['version']}-py3-none-any.whl"
 
 
-def _install_and_smoke(package: Package, *, python: str, wheels: Path, home: Path, options: list[str]) -> set[str]:
+def _install_locked_and_smoke(package: Package, *, python: str, wheels: Path) -> set[str]:
+    """As `_install_and_smoke`, with locked dependencies.
+
+    They have the same versions in all of these environments, and so the same bytecode, found by the same path.
+    """
+    place = wheels.parent / "locked"
+    return _install_and_smoke(
+        package,
+        python=python,
+        wheels=wheels,
+        home=place / "v",
+        options=["--constraint", str(ROOT / LOCK_NAME)],
+        flags=["-X", f"pycache_prefix={place / 'bytecode'}"],
+    )
+
+
+def _install_and_smoke(
+    package: Package, *, python: str, wheels: Path, home: Path, options: Iterable[str], flags: Iterable[str] = ()
+) -> set[str]:
     """Our distributions in a new environment that holds one package."""
-    _uv("venv", "--python", python, home)
+    _uv("venv", "--clear", "--python", python, home)
     source = ("--find-links", wheels, _wheel(wheels, package))
     _uv("pip", "install", "--no-config", "--python", home, *source, *options)
-    command = [str(home / "bin" / "python"), "-I", "-W", "error", "-c", _SMOKE, package.module]
+    command = [str(home / "bin" / "python"), "-I", *flags, "-W", "error", "-c", _SMOKE, package.module]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     run = subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=_SECONDS)
     assert run.returncode == 0, run.stderr
@@ -162,18 +180,10 @@ def test_a_wheel_holds_its_package_with_types_and_nothing_else(wheels: Path, nam
 
 
 @pytest.mark.parametrize("name", PACKAGES)
-def test_a_package_installs_and_imports_alone_with_the_locked_dependencies(
-    wheels: Path, tmp_path: Path, name: str
-) -> None:
+def test_a_package_installs_and_imports_alone_with_the_locked_dependencies(wheels: Path, name: str) -> None:
     package = PACKAGES[name]
 
-    present = _install_and_smoke(
-        package,
-        python=sys.executable,
-        wheels=wheels,
-        home=tmp_path / "v",
-        options=["--constraint", str(ROOT / LOCK_NAME)],
-    )
+    present = _install_locked_and_smoke(package, python=sys.executable, wheels=wheels)
 
     assert present == _closure(package)
 
@@ -194,12 +204,11 @@ def test_a_package_installs_and_imports_alone_with_the_lowest_dependencies(
 @pytest.mark.parametrize("name", ["toolcrib-core", "toolcrib"])
 @pytest.mark.parametrize(("version", "python"), _interpreters().items(), ids=lambda value: Path(value).name)
 def test_a_package_works_on_every_supported_python_of_this_machine(
-    wheels: Path, tmp_path: Path, name: str, version: str, python: str
+    wheels: Path, name: str, version: str, python: str
 ) -> None:
     package = PACKAGES[name]
-    locked = ["--constraint", str(ROOT / LOCK_NAME)]
 
-    present = _install_and_smoke(package, python=python, wheels=wheels, home=tmp_path / "v", options=locked)
+    present = _install_locked_and_smoke(package, python=python, wheels=wheels)
 
     assert present == _closure(package)
 
