@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from toolcrib_contextpacks.document import Document, Pack, Status, is_pack_id, read_document, with_status
-from toolcrib_contextpacks.errors import IdTaken, PackError, PackStateRefused, PackStoreFailed, PackUnreadable
+from toolcrib_contextpacks.document import Document, Pack, Status, read_document, with_status
+from toolcrib_contextpacks.errors import IdTaken, PackError, PackStateRefused, PackStoreFailed
 from toolcrib_contextpacks.freshness import SOON_SECONDS, Freshness, FreshnessState, freshness
 from toolcrib_contextpacks.ids import new_pack_id
-from toolcrib_contextpacks.paging import PageRequest, read_token, refused
+from toolcrib_contextpacks.paging import PageRequest, next_place
 from toolcrib_contextpacks.profiles import ORCHESTRATOR
 from toolcrib_contextpacks.refs import SourceTree
 from toolcrib_contextpacks.render import Page, Selection, render_page
-from toolcrib_contextpacks.resolution import Chosen
 from toolcrib_contextpacks.revisions import check_revision
 from toolcrib_contextpacks.rows import Heading
 from toolcrib_contextpacks.settings import PackSettings
+from toolcrib_contextpacks.shelf import Shelf
 from toolcrib_contextpacks.store import (
     Filter,
     add_pack,
     change_pack,
     check_name,
-    choose_pack,
     drop_pack,
-    known_page_key,
     list_packs,
-    make_page_key,
     purge,
     quarantined_packs,
     read_pack,
-    set_aside,
 )
 from toolcrib_contextpacks.writing import Draft, Written, new_pack, next_pack
 from toolcrib_core.wording import quoted
-from toolcrib_store import Store, StoreError
+from toolcrib_store import Store
 
 LISTED: Final = 50
 """How many packs a list has unless the reader says otherwise."""
@@ -67,10 +63,9 @@ class ContextPacks:
         self, store: Store, *, settings: PackSettings | None = None, new_id: Callable[[], str] = new_pack_id
     ) -> None:
         self.settings = settings or PackSettings()
-        self._store = store
+        self._shelf = Shelf(store, grace_seconds=self.settings.grace_seconds)
         self._new_id = new_id
         self._tree = SourceTree(self.settings.source_root, max_bytes=self.settings.max_source_bytes)
-        self._page_key: bytes | None = None
 
     def list(
         self,
@@ -82,10 +77,10 @@ class ContextPacks:
         offset: int = 0,
     ) -> Listed:
         """The packs that fit, the latest first; those that have expired only where they are asked for."""
-        now = self._store.now()
+        now = self._shelf.now()
         after, until = self._lifetimes(freshness_state, now)
         wanted = Filter(after=after, until=until, status=status, query=query, limit=limit, offset=offset)
-        with self._reading() as connection:
+        with self._shelf.reading() as connection:
             found = list_packs(connection, wanted)
             aside = quarantined_packs(connection)
         shown = tuple((each, freshness(each.expires_at, now=now)) for each in found[:limit])
@@ -103,7 +98,7 @@ class ContextPacks:
 
     def freshness_of(self, pack: Pack) -> Freshness:
         """How fresh a pack is now."""
-        return freshness(pack.expires_at, now=self._store.now())
+        return freshness(pack.expires_at, now=self._shelf.now())
 
     def write(
         self,
@@ -125,11 +120,11 @@ class ContextPacks:
             FinalizeRefused: The document says `finalized`, and is not ready for that.
         """
         read = document if isinstance(document, Document) else self._read(document)
-        draft = Draft(document=read, states=self._tree.look(read), now=self._store.now())
+        draft = Draft(document=read, states=self._tree.look(read), now=self._shelf.now())
         if pack_id is None and name is None:
             return self._create(draft, validate_only=validate_only)
-        with self._reading() if validate_only else self._writing() as connection:
-            before = self._found(connection, pack_id, name)
+        with self._shelf.reading() if validate_only else self._shelf.writing() as connection:
+            before = self._shelf.find(connection, pack_id, name)
             check_revision(connection, before, expected_revision)
             written = next_pack(before, draft)
             if not validate_only and written.pack is not before:
@@ -154,11 +149,11 @@ class ContextPacks:
         draft = Draft(
             document=document,
             states=self._tree.look(document, selected.ref_hashes),
-            now=self._store.now(),
+            now=self._shelf.now(),
             keeps_hashes=True,
         )
-        with self._writing() as connection:
-            before = self._found(connection, selected.id, None)
+        with self._shelf.writing() as connection:
+            before = self._shelf.find(connection, selected.id, None)
             # What was looked at is what is changed: somebody may have written meanwhile.
             check_revision(connection, before, expected_revision or selected.revision)
             written = next_pack(before, draft)
@@ -181,10 +176,10 @@ class ContextPacks:
             PackNotFound: There is none.
             RevisionConflict: It is not the revision that was expected.
         """
-        with self._writing() as connection:
-            before = self._found(connection, pack_id, name)
+        with self._shelf.writing() as connection:
+            before = self._shelf.find(connection, pack_id, name)
             check_revision(connection, before, expected_revision)
-            now = self._store.now()
+            now = self._shelf.now()
             if ttl_minutes is not None:
                 expires_at = now + ttl_minutes * _MINUTE
             else:
@@ -207,12 +202,12 @@ class ContextPacks:
             PackNotFound: No pack has the name.
             RevisionConflict: It is not the revision that was expected.
         """
-        with self._writing() as connection:
+        with self._shelf.writing() as connection:
             chosen = pack_id
             if pack_id is None:
-                chosen = self._chosen(connection, None, name).id
+                chosen = self._shelf.choose(connection, None, name).id
             if expected_revision is not None and chosen is not None:
-                check_revision(connection, self._found(connection, chosen, None), expected_revision)
+                check_revision(connection, self._shelf.find(connection, chosen, None), expected_revision)
             return chosen if chosen is not None and drop_pack(connection, chosen) else None
 
     def read(
@@ -236,18 +231,14 @@ class ContextPacks:
             InvalidPack: The page token is not one for this pack, revision and request.
         """
         selection = self._selected(pack_id, name)
-        pack, key, expected = selection.pack, self._key(), None
+        pack, key, expected = selection.pack, self._shelf.page_key(), None
         _check_status(pack, status)
         asked = PageRequest(
             profile=profile or ORCHESTRATOR.name, limit=limit, contains=(contains or "").strip() or None, status=status
         )
         if page_token is not None:
-            place = read_token(page_token, pack_id=pack.id, key=key)
             said = {"profile": profile, "limit": limit, "contains": asked.contains, "status": status}
-            if any(value is not None and value != getattr(place.request, name) for name, value in said.items()):
-                raise refused("the request is another than it was made for")
-            if place.revision != pack.revision:
-                raise refused("the pack has changed since it was made")
+            place = next_place(page_token, pack_id=pack.id, revision=pack.revision, said=said, key=key)
             _check_status(pack, place.request.status)
             asked, offset, expected = place.request, place.offset, place.chunks
         states = self._tree.look(pack.document, pack.ref_hashes)
@@ -262,8 +253,8 @@ class ContextPacks:
         Raises:
             PackConflict: Its id or its name is taken.
         """
-        with self._writing() as connection:
-            alive_after = self._alive_after(self._store.now())
+        with self._shelf.writing() as connection:
+            alive_after = self._shelf.alive_after()
             try:
                 known = read_pack(connection, pack.id)
             except PackError:
@@ -274,31 +265,31 @@ class ContextPacks:
 
     def renewed(self, pack: Pack, *, ttl_minutes: int) -> Pack:
         """The pack with so many minutes to live from now; nothing is kept."""
-        return replace(pack, expires_at=self._store.now() + ttl_minutes * _MINUTE)
+        return replace(pack, expires_at=self._shelf.now() + ttl_minutes * _MINUTE)
 
     def is_over(self, pack: Pack) -> bool:
         """Whether a pack is past its grace period."""
-        return pack.expires_at <= self._alive_after(self._store.now())
+        return pack.expires_at <= self._shelf.alive_after()
 
     def sweep(self) -> int:
         """Forget the packs that are past their grace period; gives how many."""
         gone = 0
         while True:
-            with self._writing() as connection:
-                some = purge(connection, dead_at=self._alive_after(self._store.now()))
+            with self._shelf.writing() as connection:
+                some = purge(connection, dead_at=self._shelf.alive_after())
             gone += some
             if not some:
                 return gone
 
     def _create(self, draft: Draft, *, validate_only: bool) -> Written:
-        alive_after = self._alive_after(draft.now)
+        alive_after = self._shelf.alive_after(draft.now)
         written = new_pack(draft, pack_id=self._new_id())
         if validate_only:
-            with self._reading() as connection:
+            with self._shelf.reading() as connection:
                 check_name(connection, written.pack.name, alive_after=alive_after)
             return replace(written, validated_only=True)
         for _ in range(_TRIES):
-            with self._writing() as connection, suppress(IdTaken):
+            with self._shelf.writing() as connection, suppress(IdTaken):
                 add_pack(connection, written.pack, alive_after=alive_after)
                 return written
             written = new_pack(draft, pack_id=self._new_id())
@@ -312,73 +303,19 @@ class ContextPacks:
         return read_document(document, max_bytes=self.settings.max_pack_bytes)
 
     def _selected(self, pack_id: str | None, name: str | None) -> Selection:
-        with self._reading() as connection:
-            chosen = self._chosen(connection, pack_id, name)
+        with self._shelf.reading() as connection:
+            chosen = self._shelf.choose(connection, pack_id, name)
             return Selection(pack=read_pack(connection, chosen.id), by=chosen.by)
-
-    def _found(self, connection: Connection, pack_id: str | None, name: str | None) -> Pack:
-        return read_pack(connection, self._chosen(connection, pack_id, name).id)
-
-    def _chosen(self, connection: Connection, pack_id: str | None, name: str | None) -> Chosen:
-        if pack_id is None and name is not None and is_pack_id(name.strip()):
-            pack_id = name.strip()
-        alive_after = self._alive_after(self._store.now())
-        return choose_pack(connection, pack_id=pack_id, name=(name or "").strip(), alive_after=alive_after)
-
-    def _set_aside(self, unreadable: PackUnreadable) -> None:
-        # Whether or not it can be moved now, whoever asked is told that it cannot be read.
-        with suppress(StoreError), self._store.writing() as connection:
-            set_aside(connection, str(unreadable.details["id"]), unreadable, now=self._store.now())
-
-    def _alive_after(self, now: float) -> float:
-        """What expires after this time can still be had."""
-        return now - self.settings.grace_seconds
 
     def _lifetimes(self, state: FreshnessState | None, now: float) -> tuple[float, float | None]:
         match state:
             case "expired":
-                return self._alive_after(now), now
+                return self._shelf.alive_after(now), now
             case "expiring_soon":
                 return now, now + SOON_SECONDS
             case "fresh":
                 return now + SOON_SECONDS, None
         return now, None
-
-    def _key(self) -> bytes:
-        if self._page_key is None:
-            with self._reading() as connection:
-                self._page_key = known_page_key(connection)
-        if self._page_key is None:
-            with self._writing() as connection:
-                self._page_key = make_page_key(connection)
-        return self._page_key
-
-    @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        with self._told(), self._store.reading() as connection:
-            yield connection
-
-    @contextmanager
-    def _writing(self) -> Iterator[Connection]:
-        with self._told(), self._store.writing() as connection:
-            yield connection
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        """What the database fails with, as the contract says it; what cannot be read is set aside."""
-        try:
-            yield
-        except PackUnreadable as unreadable:
-            self._set_aside(unreadable)
-            raise
-        except StoreError as failure:
-            raise PackStoreFailed(
-                failure.message,
-                category=failure.category,
-                hint=failure.hint,
-                retryable=failure.retryable,
-                details={**failure.details, "store_code": failure.code},
-            ) from failure
 
 
 def _check_status(pack: Pack, wanted: str | None) -> None:

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import hmac
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -70,6 +70,20 @@ def read_token(token: str, *, pack_id: str, key: bytes) -> PagePlace:
     revision, offset, profile, limit, contains, status, chunks = _decoded(text)
     request = PageRequest(profile=profile, limit=limit, contains=contains, status=status)
     return PagePlace(pack_id=pack_id, revision=revision, offset=offset, request=request, chunks=chunks)
+
+
+def next_place(token: str, *, pack_id: str, revision: int, said: Mapping[str, object], key: bytes) -> PagePlace:
+    """The place that a token leads to, for a reader who says no more than what it was made for, if anything.
+
+    Raises:
+        InvalidPack: The token is not one for this pack, revision and request.
+    """
+    place = read_token(token, pack_id=pack_id, key=key)
+    if any(value is not None and value != getattr(place.request, name) for name, value in said.items()):
+        raise refused("the request is another than it was made for")
+    if place.revision != revision:
+        raise refused("the pack has changed since it was made")
+    return place
 
 
 def refused(reason: str) -> InvalidPack:
