@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from toolcrib_cli.options import JsonOption
+
+if TYPE_CHECKING:
+    from toolcrib_contextpacks.document import Status as PackStatus
 
 _LOOK = "Which packs"
 
@@ -30,7 +35,6 @@ RootOption = Annotated[
     ),
 ]
 PackArgument = Annotated[str, typer.Argument(metavar="PACK", help="The id or the name of a pack.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 RevisionOption = Annotated[
     int | None, typer.Option("--revision", min=1, metavar="N", help="Refuse if the pack has another revision by now.")
 ]
@@ -169,44 +173,39 @@ def edit(
         edit_pack(packs, pack, as_json=as_json)
 
 
-@app.command()
-def finalize(
-    pack: PackArgument,
-    *,
-    revision: RevisionOption = None,
-    as_json: JsonOption = False,
-    database: DatabaseOption = None,
-    source_root: RootOption = None,
-) -> None:
-    """Check a pack, and finalize it.
+def _command_that_sets(status: PackStatus, *, name: str, about: str) -> None:
+    @app.command(name, help=about)
+    def set_it(
+        pack: PackArgument,
+        *,
+        revision: RevisionOption = None,
+        as_json: JsonOption = False,
+        database: DatabaseOption = None,
+        source_root: RootOption = None,
+    ) -> None:
+        from toolcrib_cli.pack.changing import set_status
+        from toolcrib_cli.pack.opening import opened_packs
+
+        with opened_packs(database, source_root) as packs:
+            set_status(packs, pack, status, revision=revision, as_json=as_json)
+
+
+_command_that_sets(
+    "finalized",
+    name="finalize",
+    about="""Check a pack, and finalize it.
 
     Example: toolcrib pack finalize pk_abcd2345
-    """
-    from toolcrib_cli.pack.changing import set_status
-    from toolcrib_cli.pack.opening import opened_packs
-
-    with opened_packs(database, source_root) as packs:
-        set_status(packs, pack, "finalized", revision=revision, as_json=as_json)
-
-
-@app.command()
-def reopen(
-    pack: PackArgument,
-    *,
-    revision: RevisionOption = None,
-    as_json: JsonOption = False,
-    database: DatabaseOption = None,
-    source_root: RootOption = None,
-) -> None:
-    """Make a finalized pack a draft again.
+    """,
+)
+_command_that_sets(
+    "draft",
+    name="reopen",
+    about="""Make a finalized pack a draft again.
 
     Example: toolcrib pack reopen pk_abcd2345
-    """
-    from toolcrib_cli.pack.changing import set_status
-    from toolcrib_cli.pack.opening import opened_packs
-
-    with opened_packs(database, source_root) as packs:
-        set_status(packs, pack, "draft", revision=revision, as_json=as_json)
+    """,
+)
 
 
 @app.command()

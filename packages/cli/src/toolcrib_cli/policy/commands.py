@@ -12,6 +12,7 @@ from toolcrib_cli.options import JsonOption, TimeoutOption, about_a_catalogue
 
 if TYPE_CHECKING:
     from toolcrib_cli.asking import Choice
+    from toolcrib_runtime import Decision
 
 TargetArgument = Annotated[
     str,
@@ -145,41 +146,35 @@ def allow(
     add_rule(choice, "allow", target, reason=reason, risks=risk or (), principal=principal, as_json=as_json)
 
 
-@app.command()
-@about_a_catalogue
-def ask(
-    target: TargetArgument,
-    *,
-    reason: ReasonOption = None,
-    risk: RiskOption = None,
-    principal: ForOption = None,
-    as_json: JsonOption = False,
-    choice: Choice,
-) -> None:
-    """Add a rule that has somebody asked before tools run.
+def _command_that_adds(decision: Decision, *, about: str) -> None:
+    @about_a_catalogue
+    def add(
+        target: TargetArgument,
+        *,
+        reason: ReasonOption = None,
+        risk: RiskOption = None,
+        principal: ForOption = None,
+        as_json: JsonOption = False,
+        choice: Choice,
+    ) -> None:
+        from toolcrib_cli.policy.adding import add_rule
+
+        add_rule(choice, decision, target, reason=reason, risks=risk or (), principal=principal, as_json=as_json)
+
+    app.command(decision, help=about)(add)
+
+
+_command_that_adds(
+    "ask",
+    about="""Add a rule that has somebody asked before tools run.
 
     Example: toolcrib policy ask github --risk write --risk unknown
-    """
-    from toolcrib_cli.policy.adding import add_rule
-
-    add_rule(choice, "ask", target, reason=reason, risks=risk or (), principal=principal, as_json=as_json)
-
-
-@app.command()
-@about_a_catalogue
-def deny(
-    target: TargetArgument,
-    *,
-    reason: ReasonOption = None,
-    risk: RiskOption = None,
-    principal: ForOption = None,
-    as_json: JsonOption = False,
-    choice: Choice,
-) -> None:
-    """Add a rule that keeps tools from running.
+    """,
+)
+_command_that_adds(
+    "deny",
+    about="""Add a rule that keeps tools from running.
 
     Example: toolcrib policy deny github:delete_* --reason "nothing is deleted here"
-    """
-    from toolcrib_cli.policy.adding import add_rule
-
-    add_rule(choice, "deny", target, reason=reason, risks=risk or (), principal=principal, as_json=as_json)
+    """,
+)

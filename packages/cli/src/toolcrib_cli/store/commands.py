@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
+from toolcrib_cli.options import JsonOption
+
 _HELP = "A file, or an address that begins with `postgresql://`. An address with a password belongs into the variable."
 
 DatabaseArgument = Annotated[
     str, typer.Argument(metavar="DATABASE", envvar="TOOLCRIB_DATABASE", help=_HELP, show_default=False)
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 app = typer.Typer(no_args_is_help=True)
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from toolcrib_cli.options import JsonOption
+
 DatabaseOption = Annotated[
     str | None,
     typer.Option(
@@ -16,7 +18,6 @@ DatabaseOption = Annotated[
         "directory.",
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 app = typer.Typer(no_args_is_help=True)
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from toolcrib_cli.options import JsonOption
+
 _LOOK = "Which toolsets"
 
 DatabaseOption = Annotated[
@@ -28,7 +30,6 @@ UserOption = Annotated[
         rich_help_panel=_LOOK,
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 InstanceArgument = Annotated[str, typer.Argument(metavar="INSTANCE", help="The name or the id of an instance.")]
 TypeArgument = Annotated[str, typer.Argument(metavar="TYPE", help="A type, as `toolcrib toolset types` lists them.")]
 KeyFileOption = Annotated[
