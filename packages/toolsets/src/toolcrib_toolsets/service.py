@@ -18,12 +18,9 @@ from toolcrib_toolsets.contract import (
     AppToolsetConfig,
     SetApiKey,
     Toolset,
-    ToolsetDefinition,
     ToolsetExecutionRequest,
     ToolsetExecutionResponse,
-    ToolsetScope,
     ToolsetState,
-    ToolsetWithTools,
 )
 from toolcrib_toolsets.errors import (
     ApiKeyRequired,
@@ -33,32 +30,28 @@ from toolcrib_toolsets.errors import (
     InstanceNotFound,
     InstanceNotOwned,
     ToolsetTypeDisabled,
-    TypeOutOfScope,
 )
 from toolcrib_toolsets.hiding import without_key
 from toolcrib_toolsets.method_calls import call_method
 from toolcrib_toolsets.names import name_key, validate_toolset_description, validate_toolset_name
+from toolcrib_toolsets.offered_types import ToolsetTypes
 from toolcrib_toolsets.opened import OpenToolsets
 from toolcrib_toolsets.rows import ToolsetRow, ToolsetRows
+from toolcrib_toolsets.scopes import Scopes, in_scope, refuse_out_of_scope
 from toolcrib_toolsets.sealing import Sealing
-from toolcrib_toolsets.switches import Switches
 from toolcrib_toolsets.types.kinds import Credentials, ToolsetKind, ToolsetKinds
 
-Scopes = frozenset[ToolsetScope] | None
-"""The types that an access token reaches; `None` for one that is not limited."""
 
-
-class ToolsetService:
+class ToolsetService(ToolsetTypes):
     """Instances, their types and their calls, for any number of users. Close it at the end.
 
     A foreign instance is `InstanceNotOwned` here; a surface that others see tells it as `InstanceNotFound`.
     """
 
     def __init__(self, store: Store, sealer: Sealing, kinds: ToolsetKinds) -> None:
-        self.kinds = kinds
+        super().__init__(store, kinds)
         self._store = store
         self._rows = ToolsetRows(store, sealer)
-        self._switches = Switches(store)
         self._opened = OpenToolsets()
 
     async def aclose(self) -> None:
@@ -72,7 +65,7 @@ class ToolsetService:
             StoreError: The database failed.
         """
         rows = await asyncio.to_thread(self._rows.list_toolsets, user_id)
-        return [row.toolset() for row in rows if _in_scope(row.toolset_type, scopes)]
+        return [row.toolset() for row in rows if in_scope(row.toolset_type, scopes)]
 
     async def get_instance(self, user_id: str, instance_id: str, *, scopes: Scopes = None) -> Toolset:
         """One instance of a user.
@@ -127,7 +120,7 @@ class ToolsetService:
         validate_toolset_name(name)
         validate_toolset_description(description or "")
         kind = self.kinds.known(toolset_type)
-        _refuse_out_of_scope(toolset_type, scopes)
+        refuse_out_of_scope(toolset_type, scopes)
         if api_key is None and kind.definition.requires_api_key:
             raise ApiKeyRequired.of(subject=quoted(toolset_type))
         # In a thread: a long document is long to read, and everybody else would wait.
@@ -259,87 +252,13 @@ class ToolsetService:
         async with self._opened.using(row, kind, await self._credentials(row, kind)) as toolbox:
             return tuple(each.model_copy(update={"namespace": row.name}) for each in toolbox.registry.list())
 
-    def list_toolset_types(self) -> list[ToolsetDefinition]:
-        """All types, by name."""
-        return [kind.definition for kind in self.kinds]
-
-    def get_toolset_type(self, toolset_type: str) -> ToolsetDefinition | None:
-        """A type, if there is one of that name."""
-        kind = self.kinds.get(toolset_type)
-        return None if kind is None else kind.definition
-
-    def validate_toolset_type(self, toolset_type: str) -> None:
-        """Take a type that there is.
-
-        Raises:
-            InvalidToolsetType: There is none of that name.
-        """
-        self.kinds.known(toolset_type)
-
-    async def is_type_enabled(self, toolset_type: str) -> bool:
-        """Whether a type is switched on for everybody; one that nobody has switched on is not.
-
-        Raises:
-            StoreError: The database failed.
-        """
-        config = await self.get_app_toolset_config(toolset_type)
-        return config is not None and config.enabled
-
-    async def get_app_toolset_config(self, toolset_type: str) -> AppToolsetConfig | None:
-        """The switch of a type.
-
-        Raises:
-            StoreError: The database failed.
-        """
-        return await asyncio.to_thread(self._switches.get, toolset_type)
-
-    async def set_app_toolset_enabled(
-        self, toolset_type: str, *, enabled: bool, updated_by: str, scopes: Scopes = None
-    ) -> AppToolsetConfig:
-        """Switch a type on or off for everybody; calls under way end as they would.
-
-        Raises:
-            InvalidToolsetType: There is no such type.
-            TypeOutOfScope: The access token does not reach it.
-        """
-        self.validate_toolset_type(toolset_type)
-        _refuse_out_of_scope(toolset_type, scopes)
-        return await asyncio.to_thread(self._switches.move, toolset_type, enabled=enabled, by=updated_by)
-
-    async def list_app_toolset_configs(self) -> list[AppToolsetConfig]:
-        """The switches of all types that there are.
-
-        Raises:
-            StoreError: The database failed.
-        """
-        switches = await asyncio.to_thread(self._switches.all)
-        return [each for name, each in switches.items() if self.kinds.get(name) is not None]
-
-    async def list_types_with_tools(self) -> list[ToolsetWithTools]:
-        """All types with their switches and tools, for administrators.
-
-        Raises:
-            StoreError: The database failed.
-        """
-        switches = await asyncio.to_thread(self._switches.all)
-        return [
-            ToolsetWithTools(
-                toolset_type=each.toolset_type,
-                name=each.name,
-                description=each.description,
-                app_enabled=each.toolset_type in switches and switches[each.toolset_type].enabled,
-                tools=each.tools,
-            )
-            for each in self.list_toolset_types()
-        ]
-
     async def _owned(self, user_id: str, instance_id: str, scopes: Scopes = None) -> ToolsetRow:
         row = await asyncio.to_thread(self._rows.get_toolset_by_id, instance_id)
         if row is None:
             raise _not_found(instance_id)
         if row.user_id != user_id:
             raise InstanceNotOwned.of(subject=quoted(instance_id))
-        _refuse_out_of_scope(row.toolset_type, scopes)
+        refuse_out_of_scope(row.toolset_type, scopes)
         return row
 
     async def _refuse_taken(self, user_id: str, name: str) -> None:
@@ -369,7 +288,7 @@ class ToolsetService:
                 available=self._could_be_called(row, switches.get(row.toolset_type)),
             )
             for row in self._rows.list_toolsets(user_id)
-            if _in_scope(row.toolset_type, scopes)
+            if in_scope(row.toolset_type, scopes)
         ]
 
     async def _is_available(self, row: ToolsetRow) -> bool:
@@ -380,15 +299,6 @@ class ToolsetService:
         if kind is None or switch is None or not switch.enabled or not row.enabled:
             return False
         return row.has_api_key or not kind.definition.requires_api_key
-
-
-def _in_scope(toolset_type: str, scopes: Scopes) -> bool:
-    return scopes is None or ToolsetScope(toolset_type=toolset_type) in scopes
-
-
-def _refuse_out_of_scope(toolset_type: str, scopes: Scopes) -> None:
-    if not _in_scope(toolset_type, scopes):
-        raise TypeOutOfScope.of(subject=quoted(toolset_type))
 
 
 def _not_found(instance_id: str) -> InstanceNotFound:

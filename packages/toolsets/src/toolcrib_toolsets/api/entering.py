@@ -11,7 +11,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from toolcrib_toolsets.contract import Role
 from toolcrib_toolsets.errors import NotAllowed, Unauthenticated
-from toolcrib_toolsets.service import Scopes
+from toolcrib_toolsets.scopes import Scopes
 
 _bearer = HTTPBearer(auto_error=False, description="An access token, as `toolcrib token create` makes one.")
 
