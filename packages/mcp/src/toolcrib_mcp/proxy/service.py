@@ -52,12 +52,7 @@ class ProxyService:
 
     async def face(self) -> ServerFace:
         """What a client is told at first: what the servers can do beside tools, and tools as the proxy has them."""
-        try:
-            theirs = await self._runtime.relay.capabilities(within=GREETED_WITHIN)
-        except ToolError as failure:
-            # A server that is not there may be back any moment, and can do anything then.
-            theirs = merged_capabilities(dict.fromkeys(self._runtime.hub.servers, failure), logs=())
-        passed = {name: theirs[name] for name in _PASSED if name in theirs}
+        passed = await passed_capabilities(self._runtime.relay, self._runtime.hub, within=GREETED_WITHIN)
         return ServerFace(capabilities={"tools": {"listChanged": True}, **passed}, instructions=INSTRUCTIONS)
 
     async def answer(self, request: Request) -> Mapping[str, Any]:
@@ -128,10 +123,10 @@ class ProxyService:
         return hydrated.tool_id
 
 
-async def passed_capabilities(relay: Relay, hub: HubView) -> dict[str, Any]:
-    """What the servers can do beside tools, by the names of the protocol."""
+async def passed_capabilities(relay: Relay, hub: HubView, *, within: float | None = None) -> dict[str, Any]:
+    """What the servers can do beside tools, by the names of the protocol; `within` as `Relay.capabilities` has it."""
     try:
-        theirs = await relay.capabilities()
+        theirs = await relay.capabilities(within=within)
     except ToolError as failure:
         # A server that is not there may be back any moment, and can do anything then.
         theirs = merged_capabilities(dict.fromkeys(hub.servers, failure), logs=())
