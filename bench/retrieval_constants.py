@@ -62,11 +62,11 @@ def main() -> None:
 def _moved(name: str, step: float) -> Iterator[None]:
     if name in weights.FIELD_WEIGHTS:
         fields: dict[str, Any] = dict(weights.FIELD_WEIGHTS)
-        weights.FIELD_WEIGHTS.update({name: fields[name] * step})  # type: ignore[dict-item]  # a field, as checked
+        weights.FIELD_WEIGHTS.update({name: fields[name] * step})
         try:
             yield
         finally:
-            weights.FIELD_WEIGHTS.update(fields)  # type: ignore[arg-type]  # what was there
+            weights.FIELD_WEIGHTS.update(fields)
         return
     users = [module for module in MODULES if hasattr(module, name)]
     shipped = getattr(weights, name)

@@ -11,7 +11,7 @@ import sqlite3
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
@@ -114,9 +114,9 @@ def growth(folder: Path, sizes: list[int], rounds: int) -> list[Row]:
             handle = _filled(store, size)
             kept, ledger, numbers = Artifacts(store), SqlLedger(store), count()
             works: dict[str, Callable[[], object]] = {
-                "read one artifact": lambda kept=kept, handle=handle: kept.read(handle, owner=_OWNER),  # type: ignore[misc]
-                "put one artifact": lambda kept=kept, numbers=numbers: _put(kept, b"new %d" % next(numbers)),  # type: ignore[misc]
-                "first page of a ledger's calls": lambda store=store: _page(store),  # type: ignore[misc]
+                "read one artifact": partial(kept.read, handle, owner=_OWNER),
+                "put one artifact": partial(_put_another, kept, numbers),
+                "first page of a ledger's calls": partial(_page, store),
             }
             for what, work in works.items():
                 taken.setdefault(what, {})[size] = _median(work, rounds)
@@ -196,6 +196,10 @@ def _filled(store: Store, size: int) -> str:
 
 def _put(kept: Artifacts, content: bytes) -> str:
     return kept.put(content, owner=_OWNER, media_type="text/plain", kind="prose", source="a:b").handle
+
+
+def _put_another(kept: Artifacts, numbers: Iterator[int]) -> str:
+    return _put(kept, b"new %d" % next(numbers))
 
 
 def _page(store: Store) -> int:

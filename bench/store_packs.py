@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -79,9 +80,9 @@ def _latencies(folder: Path, sizes: tuple[int, ...]) -> list[Row]:
             packs = ContextPacks(store, settings=PackSettings(source_root=_SOURCE))
             some = _fill(packs, store, size)
             works: dict[str, Callable[[], Any]] = {
-                "get by name": lambda packs=packs, some=some: packs.get(name=some.name),  # type: ignore[misc]
-                "read a page": lambda packs=packs, some=some: packs.read(pack_id=some.id),  # type: ignore[misc]
-                "list 50": lambda packs=packs: packs.list(),  # type: ignore[misc]
+                "get by name": partial(packs.get, name=some.name),
+                "read a page": partial(packs.read, pack_id=some.id),
+                "list 50": packs.list,
             }
             for number, (what, work) in enumerate(works.items()):
                 seconds = _median(work)

@@ -179,7 +179,7 @@ async def after_faults(folder: Path, calls: int) -> list[Row]:
         every.append(ToolCall(f"bench:{chosen.choice(('faulty', 'faulty', 'shell'))}", {"how": fault}))
     async with open_toolbox(ToolpackLoader().load_dir(folder), settings=RunSettings(workers=_WORKERS)) as toolbox:
         results = await toolbox.execute(every, max_parallel=2 * _WORKERS)
-    wrong = sum((call.arguments["how"] == "no") != result.ok for call, result in zip(every, results, strict=True))  # type: ignore[call-overload,index]
+    wrong = sum((call.arguments["how"] == "no") != result.ok for call, result in zip(every, results, strict=True))
     left = len(set(tree_of(os.getpid())) - before)
     opened = _descriptors() - descriptors
     faults = sum(not each.ok for each in results)

@@ -27,7 +27,7 @@ def read_baseline(text: str) -> float:
     """
     value = _object(text, "the baseline").get(_KEY)
     # `true` is an int and NaN compares false with everything: both would pass a careless test.
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 100:  # noqa: PLR2004
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 100:  # noqa: PLR2004  # percent
         raise CoverageError(f"`{_KEY}` in the baseline must be a number with 0 < x <= 100, not {json.dumps(value)}")
     return float(value)
 

@@ -24,6 +24,11 @@ _LEAKS = {
     "where it was written": re.compile("|".join(map(re.escape, _WORDS)), re.IGNORECASE),
 }
 
+_SUPPRESSION = re.compile(r"# (?:ruff: )?(?:noqa|type: ignore|pragma: no)\b")
+_WITH_RULE_AND_REASON = re.compile(
+    r"# (?:(?:ruff: )?noqa: [A-Z0-9, ]+|type: ignore\[[a-z, -]+\]|pragma: no (?:cover|branch))  # \S"
+)
+
 
 def _leaks(text: str) -> list[str]:
     return [f"{what}: {found[0]}" for what, pattern in _LEAKS.items() if (found := pattern.search(text))]
@@ -80,3 +85,20 @@ def test_no_module_has_a_name_that_says_nothing() -> None:
     names = {path.stem.strip("_") for path in repository_files() if path.suffix == ".py"}
 
     assert names & NAMES_THAT_SAY_NOTHING == set()
+
+
+def _bare_suppressions(text: str) -> list[str]:
+    lines = [line.strip() for line in text.splitlines() if _SUPPRESSION.search(line)]
+    return [line for line in lines if not _WITH_RULE_AND_REASON.search(line)]
+
+
+def test_whatever_is_suppressed_is_named_with_its_reason() -> None:
+    found = {str(path.relative_to(ROOT)): _bare_suppressions(path.read_text("utf-8")) for path in _code_files()}
+
+    assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+@pytest.mark.parametrize("word", ["noqa", "noqa: S105", "type: ignore", "type: ignore[misc]", "pragma: no cover"])
+def test_a_suppression_without_a_rule_or_a_reason_is_found(word: str) -> None:
+    assert _bare_suppressions(f"token = 1  # {word}") != []
+    assert _bare_suppressions("token = 1  # noqa: S105  # no secret: a number") == []

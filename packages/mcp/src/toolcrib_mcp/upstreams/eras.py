@@ -110,7 +110,7 @@ async def _probe_first(talk: _Talk) -> Agreement:
             if mutual is None or last_try:
                 raise _refused(refused) from refused
             version = mutual
-    raise AssertionError("the second try returns or raises")  # pragma: no cover
+    raise AssertionError("the second try returns or raises")  # pragma: no cover  # as it says
 
 
 class _Talk:

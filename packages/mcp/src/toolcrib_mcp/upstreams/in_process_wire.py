@@ -109,5 +109,5 @@ async def open_in_process_wire(server: Server[Any] | MCPServer, *, scrubber: Scr
     from mcp.server import MCPServer
 
     # The SDK's own client reaches in by the same private name; there is no other.
-    inner = server._lowlevel_server if isinstance(server, MCPServer) else server  # noqa: SLF001
+    inner = server._lowlevel_server if isinstance(server, MCPServer) else server  # noqa: SLF001  # as above
     return InProcessWire(inner, scrubber=scrubber or Scrubber())
