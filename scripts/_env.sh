@@ -46,7 +46,8 @@ prepare() {
   [ uv.lock -nt requirements.lock ] || rm -f uv.lock
   [ -x .venv/bin/python ] || export UV_PYTHON="${UV_PYTHON:-$(find_python)}"
   # Of .venv, everything; of the environments that tests make, what is imported: compiling all of each takes 4 s and more.
-  "$UV" sync --all-packages --compile-bytecode --quiet || die "uv could not prepare .venv; its message is above"
+  "$UV" sync --all-packages --compile-bytecode --quiet ||
+    die "uv could not prepare .venv; its message is above. If it is about a certificate, set UV_SYSTEM_CERTS=1"
 }
 
 # No test takes a tenth of the time after which it counts as hanging, on a busy machine of two cores either.

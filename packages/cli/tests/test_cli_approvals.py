@@ -20,7 +20,7 @@ from toolcrib_cli.app import app
 from toolcrib_cli.approvals.arguments import argument_lines, is_cut
 from toolcrib_cli.approvals.deciding import _ask
 from toolcrib_cli.decisions import this_person
-from toolcrib_cli.state_directory import state_of
+from toolcrib_cli.state_directory import remember_config, remembered_configs, state_of
 from toolcrib_mcp.approvals import APPROVALS_LINE, ApprovalBook, CallFacts, KeptQuestion, state_key
 from toolcrib_mcp.errors import ApprovalNotFound, ConfigError
 from toolcrib_runtime.errors import ApprovalRefused
@@ -339,3 +339,38 @@ def test_a_failure_is_two_lines_and_no_traceback(served: Served) -> None:
 
     assert ended.returncode == 1
     assert [line.split(":")[0] for line in ended.stderr.splitlines()] == ["error", "hint"]
+
+
+@pytest.mark.req("GW-8.4")
+def test_a_call_is_found_from_a_folder_without_a_configuration(served: Served, tmp_path, monkeypatch) -> None:
+    kept = served.keep()
+    remember_config(served.state, served.config)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    state = ["--state-dir", str(served.root)]
+
+    listed = CliRunner().invoke(app, ["approvals", "list", *state])
+    granted = CliRunner().invoke(app, ["approvals", "grant", kept.id, "--yes", *state])
+
+    assert f"More calls wait: toolcrib approvals list --config {served.config}" in listed.stderr
+    assert f"The call is for {served.config}." in granted.stderr
+    assert served.book.question(kept.id).state == "granted"
+
+
+@pytest.mark.req("GW-8.4")
+def test_an_id_that_is_nowhere_is_not_found_elsewhere_either(served: Served, tmp_path, monkeypatch) -> None:
+    served.keep()
+    remember_config(served.state, served.config)
+    monkeypatch.chdir(tmp_path.parent)
+
+    with pytest.raises(ApprovalNotFound):
+        CliRunner().invoke(app, ["approvals", "show", "apr_0", "--state-dir", str(served.root)], catch_exceptions=False)
+
+
+def test_a_configuration_that_is_gone_is_not_remembered(tmp_path) -> None:
+    (tmp_path / "one").mkdir()
+    remember_config(tmp_path / "one", tmp_path / "gone.json")
+
+    assert remembered_configs(tmp_path) == []
+    assert remembered_configs(tmp_path / "nowhere") == []

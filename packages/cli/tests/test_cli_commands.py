@@ -174,10 +174,10 @@ def test_a_trial_shows_on_a_terminal_that_something_is_under_way(config, monkeyp
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
 
-    status, failures = probe(Asked(config=load_config(config)), timeout=20)
+    found = probe(Asked(config=load_config(config)), timeout=20)
 
     assert "Starting 1 server" in terminal.getvalue()
-    assert (status["ok"], failures) == (True, {})
+    assert (found.status["ok"], found.failures) == (True, {})
 
 
 def test_a_trial_that_is_interrupted_ends_as_one(config, monkeypatch):

@@ -61,6 +61,16 @@ def _write(place, **servers):
     (place / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
 
 
+def test_who_only_looked_for_toolsets_needs_no_master_key(place, monkeypatch):
+    for name in ("TOOLCRIB_MASTER_KEY", "TOOLCRIB_MASTER_KEY_FILE", "TOOLCRIB_MASTER_KEY_KEYRING", "TOOLCRIB_TOOLSETS"):
+        monkeypatch.delenv(name, raising=False)
+    CliRunner().invoke(app, ["toolset", "list"], catch_exceptions=False)
+
+    found = _checks("--demo", code=0)["toolsets"]
+
+    assert (found["verdict"], found["hint"]) == ("note", "Before the first one: toolcrib toolset init-key")
+
+
 def test_on_a_fresh_machine_nothing_is_broken_and_the_demo_is_fine(place):
     checks = _checks(code=0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import sys
@@ -27,6 +28,17 @@ def test_an_error_is_told_with_what_to_do_next(capsys):
     code = _leave(ToolError("It is `broken`.", hint="Mend it."))
 
     assert (code, capsys.readouterr().err) == (1, "error: It is `broken`.\nhint: Mend it.\n")
+
+
+def test_with_json_an_error_is_on_standard_output_too(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["toolcrib", "status", "--json"])
+
+    code = _leave(ConfigError("It is `broken`.", hint="Mend it."))
+
+    told = capsys.readouterr()
+    error = json.loads(told.out)["error"]
+    assert (code, error["code"], error["hint"]) == (2, "toolbox.invalid-config", "Mend it.")
+    assert told.err == "error: It is `broken`.\nhint: Mend it.\n"
 
 
 def test_an_error_without_a_hint_is_one_line(capsys):

@@ -234,6 +234,7 @@ def test_what_goes_wrong_is_told_in_a_sentence_with_a_hint(desk: Desk, arguments
 
     assert word in refused.message
     assert refused.hint
+    assert "action=" not in refused.hint
 
 
 def test_an_export_that_cannot_be_written_is_an_error(desk: Desk) -> None:

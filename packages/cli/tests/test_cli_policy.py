@@ -18,34 +18,7 @@ from toolcrib_mcp.policy import POLICY_FILE, read_policy
 
 pytestmark = pytest.mark.req("GW-8.3")
 
-# A server in plain JSON lines, which writes down that it was started.
-SERVER = """
-import json, sys
-open(sys.argv[1], "a").write("x")
-tools = [
-    {"name": name, "description": name, "inputSchema": {"type": "object"}, "annotations": hints}
-    for name, hints in json.loads(sys.argv[2]).items()
-]
-for line in sys.stdin:
-    asked = json.loads(line)
-    if "id" not in asked:
-        continue
-    results = {
-        "initialize": {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {"tools": {}},
-            "serverInfo": {"name": "s", "version": "1"},
-        },
-        "tools/list": {"tools": tools},
-        "ping": {},
-    }
-    answer = {"jsonrpc": "2.0", "id": asked["id"]}
-    if asked["method"] in results:
-        answer["result"] = results[asked["method"]]
-    else:
-        answer["error"] = {"code": -32601, "message": "no"}
-    print(json.dumps(answer), flush=True)
-"""
+SERVER = Path(__file__).with_name("hinting_server.py")
 TOOLS: dict[str, Any] = {"look": {"readOnlyHint": True}, "drop": {"destructiveHint": True}, "do[it]": {}}
 
 
@@ -57,13 +30,11 @@ class Office:
         self.file = folder / POLICY_FILE
         self.state = folder / "state"
         self.starts = folder / "starts"
-        self.script = folder / "server.py"
-        self.script.write_text(SERVER, "utf-8")
         self.configure()
 
     def configure(self, *, settings: dict[str, Any] | None = None, **servers: dict[str, Any]) -> None:
         """Put the server `My Box` into the configuration, with settings for it, and further servers."""
-        arguments = ["-I", "-S", str(self.script), str(self.starts), json.dumps(TOOLS)]
+        arguments = ["-I", "-S", str(SERVER), str(self.starts), json.dumps(TOOLS)]
         entries = {"My Box": {"command": sys.executable, "args": arguments}, **servers}
         ours = {"servers": {"My Box": {"namespace": "box", **(settings or {})}}}
         self.config.write_text(json.dumps({"mcpServers": entries, "toolcrib": ours}), "utf-8")
@@ -196,7 +167,7 @@ def test_a_tool_is_explained_from_what_is_known_without_starting_its_server(offi
         "source": "the server is not trusted, so that what it says of its tools lowers no risk",
     }
     assert first["changes"][0] == "toolcrib policy allow 'My Box:look'"
-    assert "`trusted`" in first["changes"][1]
+    assert "`trusted`" in first["changes"][2]
 
 
 def test_the_suggested_command_does_what_it_promises(office: Office) -> None:
@@ -249,7 +220,10 @@ def test_people_read_where_no_rule_is_about_it(office: Office) -> None:
     lines = office.run("explain", "look").output.splitlines()
 
     assert "No rule is about it. What no rule is about is denied." in lines
-    assert lines[-1] == "To change it: toolcrib policy allow 'My Box:look'"
+    assert lines[-2:] == [
+        "To change it: toolcrib policy allow 'My Box:look'",
+        "To change it: toolcrib policy allow 'My Box', which is for all of its tools",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -68,8 +68,8 @@ async def test_a_server_is_not_left_out_where_the_process_that_serves_has_its_va
     workshop.write(keyed=keyed(workshop, "ONLY_THERE"), good=workshop.server("echo"))
     monkeypatch.setenv("ONLY_THERE", "value")
 
-    async with workshop.serving("--http", "0"):
-        await workshop.told_live()
+    async with workshop.serving() as served:
+        await served.greet()
         monkeypatch.delenv("ONLY_THERE")
         told = (await workshop.run("status", "--json")).json()
 

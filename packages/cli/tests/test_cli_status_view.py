@@ -296,6 +296,7 @@ Traceback
                 },
             },
             "switchedOff": ["old"],
+            "leftOut": [],
             "warnings": [],
         }
     )

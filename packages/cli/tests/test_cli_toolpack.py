@@ -108,6 +108,11 @@ def test_list_shows_the_tools_of_a_folder(packs: Path) -> None:
         ["text.shout", "0.1.0", "cli", "read"],
     ]
     assert [each["id"] for each in as_json["toolpacks"]] == ["text.greet", "text.shout"]
+    assert run("list", "--dir", str(packs)).stdout == shown.stdout
+
+
+def test_lint_of_a_folder_without_tool_files_does_not_say_that_they_are_fine(tmp_path: Path) -> None:
+    assert "There are no `*.tool.yaml` files there" in run("lint", str(tmp_path)).output
 
 
 def test_list_of_an_empty_folder_says_how_to_begin(tmp_path: Path) -> None:

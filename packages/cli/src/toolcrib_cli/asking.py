@@ -10,7 +10,7 @@ from typing import Final
 
 from toolcrib_cli.config_choice import choose_config, current_directory
 from toolcrib_cli.screen import tell
-from toolcrib_cli.state_directory import state_of, state_root
+from toolcrib_cli.state_directory import remember_config, state_of, state_root
 from toolcrib_cli.wiring import Asked
 from toolcrib_core.wording import quoted
 from toolcrib_mcp import ConfigError, GatewayConfig, load_config
@@ -87,4 +87,6 @@ def usable_state(asked: Asked, *, named: bool) -> Path | None:
             raise ConfigError(reason, hint="Name another with `--state-dir`.") from None
         tell(f"warning: {reason} Known tools, live health and large results are not kept.")
         return None
+    if asked.path is not None:
+        remember_config(directory, asked.path)
     return directory

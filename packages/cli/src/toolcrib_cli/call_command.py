@@ -13,8 +13,9 @@ from toolcrib_cli.edge import FAILED
 from toolcrib_cli.screen import print_json, print_text, printable, tell, working
 from toolcrib_cli.session import with_gateway
 from toolcrib_core import ResolutionError
-from toolcrib_core.wording import count, quoted
+from toolcrib_core.wording import count, nearest, quoted
 from toolcrib_mcp.errors import GatewayError
+from toolcrib_runtime.errors import ApprovalRequired
 
 if TYPE_CHECKING:
     from toolcrib_mcp.catalog import CatalogSnapshot
@@ -44,7 +45,11 @@ def run_call(
             request = request_of_this_person(yes=yes, before_asking=stop_saying_so)
             return await execute(gateway, tool_id, arguments, request=request)
 
-    result = with_gateway(choice, work, timeout=timeout, keeping=True)
+    try:
+        result = with_gateway(choice, work, timeout=timeout, keeping=True)
+    except ApprovalRequired as failure:
+        failure.hint = _how_to_allow(failure, choice, tool)
+        raise
     if as_json:
         print_json(call_json(result))
     else:
@@ -82,7 +87,8 @@ def resolve(snapshot: CatalogSnapshot, name: str) -> str:
         fitting = [each for each in snapshot.ids if name in _names(each)]
         if len(fitting) == 1:
             return fitting[0]
-        failure.hint = failure.hint or "Find it with `toolcrib search`."
+        near = nearest(name, dict.fromkeys(known for each in snapshot.ids for known in _names(each)))
+        failure.hint = f"Did you mean {quoted(near)}?" if near else "Find it with `toolcrib search`."
         raise
 
 
@@ -90,6 +96,18 @@ def call_json(result: ExecuteResult) -> dict[str, Any]:
     """What `toolcrib call --json` prints."""
     told = {"tool": result.tool_id, "isError": result.is_error, "result": result.result}
     return told if result.envelope is None else told | {"kept": result.envelope.to_json()}
+
+
+def _how_to_allow(failure: ApprovalRequired, choice: Choice, tool: str) -> str:
+    """What a person types next, where nobody could be asked; the hint of the gateway is written for a model."""
+    where = "" if choice.config is None else f" --config {shlex.quote(str(choice.config))}"
+    named = shlex.quote(tool.partition("#")[0])
+    waiting = failure.details.get("approvalId")
+    once = f"`toolcrib approvals grant {waiting}{where}` and make it again, or " if waiting else ""
+    return (
+        f"Nothing was run. To allow this call: {once}add `--yes`. "
+        f"What would allow the tool for good: `toolcrib policy explain {named}{where}`."
+    )
 
 
 def _names(tool_id: str) -> tuple[str, str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import typer
 
@@ -15,6 +15,8 @@ from toolcrib_mcp.front.service import Caller, Request
 from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.rpc.messages import METHOD_NOT_FOUND
 from toolcrib_mcp.upstreams.eras import HANDSHAKE_VERSIONS, Era
+
+TO_BE_ASKED_LESS: Final = "To be asked less: toolcrib policy allow SERVER, or SERVER:TOOL"
 
 
 def request_of_this_person(*, yes: bool, before_asking: Callable[[], object]) -> Request:
@@ -53,6 +55,7 @@ class _Terminal:
         if not self._yes:
             self._before_asking()
             tell(printable(str(params.get("message", ""))))
+            tell(TO_BE_ASKED_LESS)
         if self._yes or await asyncio.to_thread(typer.confirm, "Run it?", err=True):
             return {"action": "accept", "content": {"approve": True}}
         return {"action": "decline"}

@@ -138,12 +138,17 @@ def check_database(asked: Asked) -> Check:
 def check_toolsets() -> Check | None:
     """The database of toolsets and its master key, where there are toolsets at all."""
     from toolcrib_cli.toolset.opening import opened_store, sealing_of, toolset_database
+    from toolcrib_toolsets import Unkeyed
+    from toolcrib_toolsets.rotation import has_master_key
 
     target = toolset_database(None, environ=os.environ)
     if isinstance(target, Path) and not _may_be_there(target):
         return None
     try:
         with opened_store(None) as store:
+            if not has_master_key(store) and isinstance(sealing_of(store, keyed=False), Unkeyed):
+                said, hint = "none yet, and no master key", "Before the first one: toolcrib toolset init-key"
+                return Check(name="toolsets", verdict="note", said=said, hint=hint)
             sealing_of(store, keyed=True)
             said = store.name
     except ToolError as failure:
@@ -190,6 +195,13 @@ def check_tools(report: StatusReport) -> Check:
     names = listed(dict.fromkeys(str(each.get("kind")) for each in found))
     said = f"{count(len(found), 'finding')} about tools ({names})"
     return Check(name="tools", verdict="warning", said=said, hint="\n".join(told) + more, details=found)
+
+
+def check_questions(report: StatusReport) -> Iterator[Check]:
+    """What the policy asks about; nothing where it asks about no tool, or nobody knows."""
+    if report.questions:
+        hint, details = "\n".join(report.to_be_asked_less), dict(report.asked_about)
+        yield Check(name="policy", verdict="ok", said=report.questions.rstrip("."), hint=hint, details=details)
 
 
 def check_walls(report: StatusReport) -> Iterator[Check]:

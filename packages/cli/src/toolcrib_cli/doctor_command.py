@@ -16,6 +16,7 @@ from toolcrib_cli.doctor_checks import (
     check_database,
     check_parts,
     check_python,
+    check_questions,
     check_sandbox,
     check_servers,
     check_state,
@@ -70,6 +71,7 @@ def _checks(choice: Choice, *, timeout: float) -> Iterator[Check]:
         return
     yield from check_servers(report)
     yield from check_walls(report)
+    yield from check_questions(report)
     yield check_tools(report)
 
 

@@ -1,4 +1,7 @@
-"""The edge of the process: errors become one or two lines on standard error and an exit code, never a traceback."""
+"""The edge of the process: errors become one or two lines on standard error and an exit code, never a traceback.
+
+With `--json` an error is on standard output, too, as `{"error": …}`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import traceback
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
-from toolcrib_cli.screen import tell
+from toolcrib_cli.screen import print_json, tell
 
 if TYPE_CHECKING:
     from toolcrib_core import ToolError
@@ -66,6 +69,11 @@ class Edge:
 
         if isinstance(error, ToolError):
             tell_error(error)
+            # Whoever reads the output as JSON finds some there, whatever happens. The command line is asked, for the
+            # command that had the option is over.
+            if "--json" in sys.argv[1:]:
+                print_json({"error": error.to_dict()})
+                self._flush()
             return UNUSABLE if isinstance(error, ConfigError) else FAILED
         self._tell_unforeseen(error)
         return FAILED

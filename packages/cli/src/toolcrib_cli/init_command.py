@@ -174,7 +174,11 @@ def _tell_next(output: Path, imported: ImportedConfig, *, written: bool) -> None
         return
     typer.echo(f"Written: {output}")
     entry = {"toolcrib": {"command": _own_command(), "args": ["serve", "--config", str(output.resolve())]}}
-    typer.echo(f"\nNext: toolcrib status --config {output}\nThen give your client this one server in place of them:")
+    typer.echo(
+        f"\nNext, see that they start:  toolcrib status --config {output}"
+        f"\nBe asked less, if you like: toolcrib policy allow '*' --read-only --config {output}"
+        "\nThen give your client this one server in place of them:"
+    )
     typer.echo(json.dumps({"mcpServers": entry}, ensure_ascii=False))
 
 

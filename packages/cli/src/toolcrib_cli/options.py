@@ -13,7 +13,7 @@ import typer
 _R = TypeVar("_R")
 _CATALOGUE: Final = "Which catalogue"
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for an error, too.")]
 TimeoutOption = Annotated[
     float, typer.Option(min=0.1, max=600, metavar="SECONDS", help="How long each server may take to answer.")
 ]

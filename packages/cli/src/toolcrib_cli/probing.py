@@ -26,6 +26,8 @@ class Probe:
     """By name, why a server is not ready."""
     asked_about: Mapping[str, int]
     """By name, how many tools of a server somebody is asked about before they run."""
+    has_rules: bool
+    """Whether somebody has made rules about that."""
 
 
 def probe(asked: Asked, *, timeout: float) -> Probe:
@@ -47,8 +49,11 @@ async def _probe(asked: Asked, seconds: float) -> Probe:
             with working(f"Starting {count(len(hub.servers), 'server')} …"):
                 reports = await hub.start(timeout=seconds)
             failures = {each.name: each.error.to_dict() for each in reports if each.error is not None}
-            asked_about_tools = asked_about(hub, PolicySource.of(asked.config).current())
-            return Probe(status=hub.status().to_json(), failures=failures, asked_about=asked_about_tools)
+            policy = PolicySource.of(asked.config).current()
+            questions = asked_about(hub, policy)
+            return Probe(
+                status=hub.status().to_json(), failures=failures, asked_about=questions, has_rules=bool(policy.rules)
+            )
 
 
 def _pins_of(asked: Asked, holding: ExitStack) -> PinBook | None:

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from toolcrib_core.wording import count
 
 if TYPE_CHECKING:
     from toolcrib_cli.probing import Probe
     from toolcrib_cli.wiring import Asked
     from toolcrib_mcp import GatewayConfig
     from toolcrib_mcp.serving.live import LiveStatus
+
+
+TO_BE_ASKED_LESS: Final = (
+    "toolcrib policy allow '*' --read-only   lets run what says itself that it only reads",
+    "toolcrib policy allow SERVER            lets run all tools of a server that you know",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +77,8 @@ class StatusReport:
     asked_about: Mapping[str, int] = field(default_factory=dict)
     """By name, how many tools of a server somebody is asked about before they run; known after the servers were tried.
     """
+    has_rules: bool = False
+    """Whether somebody has made rules about what is asked, so that they need not be told how."""
     switched_off: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     """Servers that nobody serves because a variable of theirs is not set."""
@@ -86,6 +96,17 @@ class StatusReport:
     def ok(self) -> bool:
         """Whether no server has failed or is left out."""
         return not self.left_out and not any(server.failed for server in self.servers())
+
+    @property
+    def questions(self) -> str:
+        """How many tools are asked about, in words."""
+        asked = sum(self.asked_about.values())
+        return f"{count(asked, 'tool is', 'tools are')} asked about before each call." if asked else ""
+
+    @property
+    def to_be_asked_less(self) -> tuple[str, ...]:
+        """What to do about that, where nobody has decided anything yet."""
+        return () if self.has_rules or not self.asked_about else TO_BE_ASKED_LESS
 
     def servers(self) -> Iterator[ServerReport]:
         """The servers, in the order of the configuration."""
@@ -125,7 +146,9 @@ def live_report(asked: Asked, processes: Sequence[LiveStatus]) -> StatusReport:
 def probed_report(asked: Asked, probe: Probe) -> StatusReport:
     """The report after the servers were tried."""
     report = _report_on(asked, "probe", probe.status)
-    return replace(report, start_errors=probe.failures, asked_about=probe.asked_about)
+    return replace(
+        report, start_errors=probe.failures, asked_about=probe.asked_about, has_rules=probe.has_rules or asked.demo
+    )
 
 
 def _report_on(asked: Asked, source: Literal["live", "probe"], hub: Mapping[str, Any]) -> StatusReport:

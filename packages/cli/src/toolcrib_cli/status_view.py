@@ -20,8 +20,6 @@ _MAX_STDERR_LINES: Final = 10
 _MAX_FINDINGS: Final = 20
 _UNKNOWN: Final = "-"
 _IN_PROCESS: Final = "in process"
-ALLOW_READING: Final = "toolcrib policy allow '*' --read-only   what says itself that it only reads"
-ALLOW_SERVER: Final = "toolcrib policy allow SERVER            all tools of a server that you know"
 _STYLES: Final = {"failed": "red", "started": "green", "in use": "green", "starting": "yellow"}
 
 
@@ -114,12 +112,10 @@ class _View:
             count(totals.get("tools", {}).get("served", 0), "tool"),
         ]
         self.say(", ".join(said) + ".")
-        asked = sum(report.asked_about.values())
-        if asked and not report.is_demo:
-            self._console.print()
-            self.say(f"{count(asked, 'tool is', 'tools are')} asked about before each call. To be asked less:")
-            self.say(ALLOW_READING, indent=2)
-            self.say(ALLOW_SERVER, indent=2)
+        if report.questions:
+            self.say(report.questions)
+        for each in report.to_be_asked_less:
+            self.say(each, indent=2)
 
     def _history(self, server: ServerReport) -> str:
         failures, at = server.health.get("failures", 0), server.health.get("lastFailureAt")

@@ -31,6 +31,16 @@ class Rotation:
     """Rows that are still sealed under another key."""
 
 
+def has_master_key(store: Store) -> bool:
+    """Whether a database has a master key of its own; one that was only looked at has none yet.
+
+    Raises:
+        StoreError: The database failed.
+    """
+    with store.reading() as connection:
+        return connection.scalar(select(func.count()).select_from(MASTER_KEYS)) != 0
+
+
 def open_sealer(store: Store, current: MasterKey, *, previous: MasterKey | None = None) -> Sealer:
     """A sealer for a database; the first master key that comes is taken for its own.
 

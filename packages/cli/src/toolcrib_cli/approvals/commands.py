@@ -26,11 +26,12 @@ def list_approvals(*, principal: PrincipalOption = None, as_json: JsonOption = F
 
     Example: toolcrib approvals list
     """
-    from toolcrib_cli.approvals.opening import opened_book
-    from toolcrib_cli.approvals.showing import show_list
+    from toolcrib_cli.approvals.opening import opened_book, waiting_elsewhere
+    from toolcrib_cli.approvals.showing import show_list, tell_others
 
     with opened_book(choice) as book:
         show_list(book, principal=principal, as_json=as_json)
+    tell_others(waiting_elsewhere(choice))
 
 
 @app.command()
@@ -47,9 +48,10 @@ def show(
 
     Example: toolcrib approvals show apr_5f0c --full
     """
-    from toolcrib_cli.approvals.opening import opened_book
+    from toolcrib_cli.approvals.opening import choice_with, opened_book
     from toolcrib_cli.approvals.showing import show_one
 
+    choice = choice_with(choice, approval_id)
     with opened_book(choice) as book:
         show_one(book, approval_id, principal=principal, full=full, as_json=as_json)
 
@@ -70,8 +72,9 @@ def grant(
     Example: toolcrib approvals grant apr_5f0c
     """
     from toolcrib_cli.approvals.deciding import grant_call, note_decision
-    from toolcrib_cli.approvals.opening import opened_book
+    from toolcrib_cli.approvals.opening import choice_with, opened_book
 
+    choice = choice_with(choice, approval_id)
     with opened_book(choice) as book:
         decided = grant_call(book, approval_id, principal=principal, sure=yes, full=full, as_json=as_json)
     note_decision(choice, decided)
@@ -87,8 +90,9 @@ def deny(
     Example: toolcrib approvals deny apr_5f0c
     """
     from toolcrib_cli.approvals.deciding import deny_call, note_decision
-    from toolcrib_cli.approvals.opening import opened_book
+    from toolcrib_cli.approvals.opening import choice_with, opened_book
 
+    choice = choice_with(choice, approval_id)
     with opened_book(choice) as book:
         decided = deny_call(book, approval_id, principal=principal, as_json=as_json)
     note_decision(choice, decided)

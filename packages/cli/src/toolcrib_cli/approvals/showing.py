@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from toolcrib_cli.approvals.arguments import argument_lines, is_cut
 from toolcrib_cli.approvals.opening import book_with
-from toolcrib_cli.screen import print_json, say, screen
+from toolcrib_cli.screen import print_json, say, screen, tell
 from toolcrib_core.wording import count
 from toolcrib_mcp.front.confirming import visible
 
@@ -36,6 +38,12 @@ def show_list(book: ApprovalBook | None, *, principal: str | None, as_json: bool
     for each in found:
         say(console, f"{each.id}  {_standing(each, book.now())}", style="bold")
         say(console, f"{each.tool_id} for {_caller(each)}: {each.reason}", indent=2)
+
+
+def tell_others(configs: Sequence[Path]) -> None:
+    """Say on standard error where else calls wait."""
+    for each in configs:
+        tell(f"More calls wait: toolcrib approvals list --config {shlex.quote(str(each))}")
 
 
 def show_one(book: ApprovalBook | None, approval_id: str, *, principal: str | None, full: bool, as_json: bool) -> None:

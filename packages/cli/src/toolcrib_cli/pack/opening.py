@@ -12,6 +12,7 @@ from typing import Final
 from toolcrib_cli.state_directory import state_root
 from toolcrib_contextpacks import PACKS_LINE, ContextPacks, PackSettings, settings_from
 from toolcrib_contextpacks.errors import InvalidPack
+from toolcrib_core import ToolError
 from toolcrib_mcp.errors import ConfigError
 from toolcrib_store import open_store
 
@@ -30,7 +31,12 @@ def opened_packs(database: str | None = None, source_root: Path | None = None) -
     """
     settings = pack_settings(source_root, environ=os.environ, directory=Path.cwd())
     with open_store(pack_database(database, environ=os.environ), lines=[PACKS_LINE]) as store:
-        yield ContextPacks(store, settings=settings)
+        try:
+            yield ContextPacks(store, settings=settings)
+        except ToolError as failure:
+            # Hints of packs are written for models, which have a tool with actions in place of commands.
+            failure.hint = failure.hint and failure.hint.replace("with action='list'", "with `toolcrib pack list`")
+            raise
 
 
 def pack_database(given: str | None, *, environ: Mapping[str, str]) -> Path | str:

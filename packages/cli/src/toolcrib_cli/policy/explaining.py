@@ -110,8 +110,8 @@ class Explanation:
         if deciding:
             yield f"change {', '.join(deciding)} in {self.chosen.file}"
         if rule == DEFAULT:
-            server = shlex.quote(glob.escape(subject.server))
-            yield f"toolcrib policy allow {target}, or all tools of the server: toolcrib policy allow {server}"
+            yield f"toolcrib policy allow {target}"
+            yield f"toolcrib policy allow {shlex.quote(glob.escape(subject.server))}, which is for all of its tools"
             if decision == "ask" and self.chosen.policy.default == "by-risk" and subject.risk.effects == "unknown":
                 yield (
                     f"say what it does by `risk` under `toolcrib.servers` for {quoted(subject.server)}, or set "

@@ -66,7 +66,7 @@ def _show(chosen: ChosenPolicy) -> None:
         say(console, f"{each.name}: {_count_words(each)}")
     say(console, DEFAULTS[policy.default])
     if chosen.file is None and console.is_terminal:
-        say(console, "Next: toolcrib policy deny SERVER:TOOL", style="dim")
+        say(console, "Next: toolcrib policy allow SERVER, or toolcrib policy deny SERVER:TOOL", style="dim")
 
 
 def _word(value: str) -> str:

@@ -35,6 +35,12 @@ _HERE = Path()
 FolderOption = Annotated[
     Path, typer.Option("--dir", "-d", metavar="DIR", help="The folder with the `*.tool.yaml` files.")
 ]
+FolderArgument = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="DIR", help="The folder with the `*.tool.yaml` files; as good as `--dir`.", show_default=False
+    ),
+]
 ToolArgument = Annotated[
     str, typer.Argument(metavar="TOOL", help="An id, as in `weather.forecast`, or the path of a `*.tool.yaml` file.")
 ]
@@ -97,16 +103,14 @@ def lint(
 
 
 @app.command("list")
-def list_packs(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder.")] = _HERE, *, as_json: JsonOption = False
-) -> None:
+def list_packs(named: FolderArgument = None, *, folder: FolderOption = _HERE, as_json: JsonOption = False) -> None:
     """List the tools of a folder.
 
     Example: toolcrib toolpack list packs
     """
     from toolcrib_cli.toolpack.showing import run_list
 
-    run_list(folder, as_json=as_json)
+    run_list(named or folder, as_json=as_json)
 
 
 @app.command()
@@ -191,8 +195,9 @@ def new(
 
 @app.command("test")
 def run_examples(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder.")] = _HERE,
+    named: FolderArgument = None,
     *,
+    folder: FolderOption = _HERE,
     trust: TrustOption = False,
     grant_env: GrantOption,
     allow: ReachOption,
@@ -209,7 +214,7 @@ def run_examples(
     from toolcrib_cli.toolpack.testing import run_tests
 
     grants = Grants(trust=trust, env=tuple(grant_env), reach=tuple(each.value for each in allow))
-    raise typer.Exit(run_tests(folder, grants=grants, as_json=as_json))
+    raise typer.Exit(run_tests(named or folder, grants=grants, as_json=as_json))
 
 
 @app.command()

@@ -63,7 +63,10 @@ def _tell(packs: Sequence[Toolpack], violations: Sequence[ToolpackViolation]) ->
     for pack in packs:
         for line in _advice(pack):
             tell(f"advice: {pack.file}: {line}")
-    tell(f"{count(len(packs), 'tool file is', 'tool files are')} fine.")
+    if packs:
+        tell(f"{count(len(packs), 'tool file is', 'tool files are')} fine.")
+    else:
+        tell("There are no `*.tool.yaml` files there, so that nothing was checked.")
 
 
 def _advice(pack: Toolpack) -> Iterator[str]:
