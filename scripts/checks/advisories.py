@@ -20,6 +20,12 @@ EXCEPTIONS = ROOT / "audit-exceptions.toml"
 _AUDITOR = "pip-audit==2.10.1"
 _PINNED = re.compile(r"^([A-Za-z0-9._-]+)==", re.MULTILINE)
 _SECONDS = 600
+_NOTHING = (
+    "nothing was audited: the service that the auditor asks answered for none of the {count} locked packages. An index "
+    "that only mirrors files has no advisories. Run this where the auditor reaches the public service, or make a "
+    "report there (`pip-audit --format=json --require-hashes --disable-pip -r requirements.lock -o FILE`) "
+    "and judge it here: `scripts/audit --report FILE`"
+)
 
 
 class AuditError(Exception):
@@ -59,10 +65,12 @@ def problems(report: str, locked: frozenset[str], accepted: tuple[AcceptedRisk, 
     vulnerabilities found" and exit code 0.
 
     Raises:
-        AuditError: The report is not what pip-audit writes.
+        AuditError: The report is not what pip-audit writes, or clears nothing at all.
     """
     found = _read_report(report)
     unaudited = sorted(name for name in locked if found.get(name) is None)
+    if unaudited and len(unaudited) == len(locked):
+        raise AuditError(_NOTHING.format(count=len(locked)))
     lines = [f"{name}: not audited" for name in unaudited]
     for name, advisories in sorted(found.items()):
         for names in advisories or []:

@@ -63,9 +63,21 @@ def test_an_exception_that_matches_nothing_any_more_must_go() -> None:
 
 
 def test_a_package_that_the_auditor_skipped_was_not_audited() -> None:
+    clean = {"name": "anyio", "version": "4.0", "vulns": []}
+    report = json.dumps({"dependencies": [{"name": "httpx", "skip_reason": "not found by the service"}, clean]})
+
+    found = problems(report, LOCKED | {"anyio"}, (), today=TODAY)
+
+    assert found == ["httpx: not audited", "typing-extensions: not audited"]
+
+
+def test_a_report_that_clears_nothing_says_so_once_and_what_to_do() -> None:
     report = json.dumps({"dependencies": [{"name": "httpx", "skip_reason": "not found by the service"}]})
 
-    assert problems(report, LOCKED, (), today=TODAY) == ["httpx: not audited", "typing-extensions: not audited"]
+    with pytest.raises(
+        AuditError, match=r"nothing was audited: .* none of the 2 locked packages.* `scripts/audit --rep"
+    ):
+        problems(report, LOCKED, (), today=TODAY)
 
 
 @pytest.mark.parametrize("report", ["", "[]", "{}", '{"dependencies": [{}]}', '{"dependencies": [{"name": "x"}]}'])
