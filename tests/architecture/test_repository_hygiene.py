@@ -13,6 +13,10 @@ from tests.repository_files import repository_files
 LONGEST_MODULE = 400
 NAMES_THAT_SAY_NOTHING = {"common", "helper", "helpers", "manager", "misc", "util", "utils"}
 
+# Everything else is started through the guards. The worker holds the type of what was started, and starts nothing; the
+# editor is the user's own.
+STARTS_PROGRAMS = {"start.py", "sandbox.py", "process_worker.py", "changing.py"}
+
 # Put together here, so that this file does not hold what it looks for.
 _HOSTS = ("pypi" + ".org", "python" + "hosted.org", "npm" + "js.org", "anaconda" + ".org")
 _FOLDERS = ("home", "root", "tmp", "Users", "work")
@@ -79,6 +83,13 @@ def test_no_module_is_longer_than_a_reader_can_hold() -> None:
     lengths = {str(path.relative_to(ROOT)): len(path.read_text("utf-8").splitlines()) for path in _code_files()}
 
     assert {name: length for name, length in lengths.items() if length > LONGEST_MODULE} == {}
+
+
+def test_programs_are_started_in_the_modules_that_are_known_for_it() -> None:
+    starting = re.compile(r"^\s*(?:import|from) (?:subprocess|pty|multiprocessing)\b", re.MULTILINE)
+    found = {path.name for path in _code_files() if "src" in path.parts and starting.search(path.read_text("utf-8"))}
+
+    assert found == STARTS_PROGRAMS
 
 
 def test_no_module_has_a_name_that_says_nothing() -> None:

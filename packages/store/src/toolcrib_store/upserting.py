@@ -27,5 +27,5 @@ def _statement(dialect: str, table: Table, key: tuple[str, ...], changed: tuple[
     statement: Any = insert(table)
     if changed:
         new = {name: statement.excluded[name] for name in changed}
-        return statement.on_conflict_do_update(index_elements=list(key), set_=new)  # type: ignore[no-any-return]
-    return statement.on_conflict_do_nothing(index_elements=list(key))  # type: ignore[no-any-return]
+        return statement.on_conflict_do_update(index_elements=list(key), set_=new)  # type: ignore[no-any-return]  # the two dialects share no type
+    return statement.on_conflict_do_nothing(index_elements=list(key))  # type: ignore[no-any-return]  # the two dialects share no type
