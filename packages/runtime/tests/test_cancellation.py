@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable, Coroutine
 
 import pytest
 from small_toolboxes import background
@@ -26,6 +27,23 @@ def scope_of(
 
 async def forever() -> None:
     await asyncio.Event().wait()
+
+
+async def cancel_once(
+    started: asyncio.Event, work: Callable[[], Coroutine[None, None, object]], *why: str
+) -> BaseException:
+    """Cancel the task that runs some work in a scope once it has started; gives the cancellation that comes out."""
+
+    async def run() -> None:
+        await scope_of(within=60).run(work())
+
+    async with asyncio.timeout(5):
+        task = asyncio.create_task(run())
+        await started.wait()
+        task.cancel(*why)
+        with pytest.raises(asyncio.CancelledError) as cancelled:
+            await task
+    return cancelled.value
 
 
 def test_a_switch_is_turned_once_and_keeps_its_first_reason() -> None:
@@ -202,15 +220,7 @@ async def test_a_cancellation_that_the_work_swallows_is_not_lost() -> None:
             return "nothing happened"
         return "never"
 
-    async def run() -> None:
-        await scope_of(within=60).run(work())
-
-    async with asyncio.timeout(5):
-        task = asyncio.create_task(run())
-        await started.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+    await cancel_once(started, work)
 
 
 async def test_a_cancellation_that_the_work_turns_into_something_else_is_not_lost() -> None:
@@ -223,15 +233,7 @@ async def test_a_cancellation_that_the_work_turns_into_something_else_is_not_los
         except asyncio.CancelledError:
             raise ValueError("something else") from None
 
-    async def run() -> None:
-        await scope_of(within=60).run(work())
-
-    async with asyncio.timeout(5):
-        task = asyncio.create_task(run())
-        await started.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+    await cancel_once(started, work)
 
 
 async def test_the_message_of_a_cancellation_arrives_with_it() -> None:
@@ -241,15 +243,9 @@ async def test_the_message_of_a_cancellation_arrives_with_it() -> None:
         started.set()
         await forever()
 
-    async def run() -> None:
-        await scope_of(within=60).run(work())
+    cancelled = await cancel_once(started, work, "shutting down")
 
-    async with asyncio.timeout(5):
-        task = asyncio.create_task(run())
-        await started.wait()
-        task.cancel("shutting down")
-        with pytest.raises(asyncio.CancelledError, match="shutting down"):
-            await task
+    assert cancelled.args == ("shutting down",)
 
 
 async def test_a_scope_within_a_cancelled_task_still_keeps_its_own_time() -> None:

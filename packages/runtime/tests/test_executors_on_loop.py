@@ -41,6 +41,15 @@ def job(function: Any, clock: Clock | None = None) -> Job:
     return Job(as_tool(function, name="work"), clock or FakeClock())
 
 
+async def go_on_whatever_comes(waiting: asyncio.Event) -> None:
+    while True:
+        try:
+            waiting.set()
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            pass
+
+
 async def test_it_gives_what_the_handler_returns() -> None:
     async def work() -> int:
         await asyncio.sleep(0)
@@ -65,12 +74,7 @@ async def test_a_handler_that_is_stopped_and_goes_on_is_closed_after_the_grace()
 
     async def work() -> None:
         try:
-            while True:
-                try:
-                    waiting.set()
-                    await asyncio.Event().wait()
-                except asyncio.CancelledError:
-                    pass
+            await go_on_whatever_comes(waiting)
         finally:
             ended.append(True)
 
@@ -123,12 +127,7 @@ async def test_the_task_is_as_it_was_after_a_handler_was_given_up() -> None:
     clock, waiting, left = FakeClock(), asyncio.Event(), []
 
     async def work() -> None:
-        while True:
-            try:
-                waiting.set()
-                await asyncio.Event().wait()
-            except asyncio.CancelledError:
-                pass
+        await go_on_whatever_comes(waiting)
 
     async def call() -> None:
         task = asyncio.current_task()
@@ -159,12 +158,7 @@ async def test_a_handler_that_fails_while_it_is_closed_is_closed_all_the_same(
 
     async def work() -> None:
         try:
-            while True:
-                try:
-                    waiting.set()
-                    await asyncio.Event().wait()
-                except asyncio.CancelledError:
-                    pass
+            await go_on_whatever_comes(waiting)
         finally:
             raise ValueError("on the way out")
 

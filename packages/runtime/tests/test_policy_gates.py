@@ -6,7 +6,7 @@ import asyncio
 import gc
 import threading
 import time
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -39,6 +39,18 @@ async def closed_gate() -> FairGate:
     gate = FairGate(1)
     await gate.acquire()
     return gate
+
+
+async def two_at_a_closed_gate(
+    meet: Callable[[FairGate, asyncio.Task[None]], None],
+) -> tuple[bool, list[str], int]:
+    """What comes of two who wait: whether the first was cancelled, who got through, and how many places are free."""
+    gate, order = await closed_gate(), list[str]()
+    async with asyncio.timeout(5):
+        tasks = await queue_up(gate, ["first", "second"], order)
+        meet(gate, tasks[0])
+        await asyncio.wait(tasks)
+    return tasks[0].cancelled(), order, gate._free
 
 
 @pytest.mark.req("RT-8")
@@ -135,41 +147,29 @@ async def test_one_who_stops_waiting_leaves_at_once_and_the_others_keep_their_or
 
 @pytest.mark.req("RT-6", "RT-8")
 async def test_no_place_is_lost_when_one_is_cancelled_in_the_moment_of_getting_it() -> None:
-    gate, order = await closed_gate(), list[str]()
-
-    async with asyncio.timeout(5):
-        tasks = await queue_up(gate, ["first", "second"], order)
+    def meet(gate: FairGate, first: asyncio.Task[None]) -> None:
         gate.release()
-        tasks[0].cancel()
-        await asyncio.wait(tasks)
+        first.cancel()
 
-    assert (tasks[0].cancelled(), order, gate._free) == (True, ["second"], 1)
+    assert await two_at_a_closed_gate(meet) == (True, ["second"], 1)
 
 
 @pytest.mark.req("RT-6", "RT-8")
 async def test_no_place_is_lost_when_one_is_cancelled_after_the_gate_woke_it_and_before_it_ran() -> None:
-    gate, order = await closed_gate(), list[str]()
-
-    async with asyncio.timeout(5):
-        tasks = await queue_up(gate, ["first", "second"], order)
+    def meet(gate: FairGate, first: asyncio.Task[None]) -> None:
         gate.release()
-        asyncio.get_running_loop().call_soon(tasks[0].cancel)
-        await asyncio.wait(tasks)
+        asyncio.get_running_loop().call_soon(first.cancel)
 
-    assert (tasks[0].cancelled(), order, gate._free) == (True, ["second"], 1)
+    assert await two_at_a_closed_gate(meet) == (True, ["second"], 1)
 
 
 @pytest.mark.req("RT-6", "RT-8")
 async def test_no_place_goes_to_one_who_was_cancelled_just_before() -> None:
-    gate, order = await closed_gate(), list[str]()
-
-    async with asyncio.timeout(5):
-        tasks = await queue_up(gate, ["first", "second"], order)
-        tasks[0].cancel()
+    def meet(gate: FairGate, first: asyncio.Task[None]) -> None:
+        first.cancel()
         gate.release()
-        await asyncio.wait(tasks)
 
-    assert (tasks[0].cancelled(), order, gate._free) == (True, ["second"], 1)
+    assert await two_at_a_closed_gate(meet) == (True, ["second"], 1)
 
 
 @pytest.mark.req("RT-8")

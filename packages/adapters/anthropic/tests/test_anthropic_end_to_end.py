@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 from anthropic import Anthropic, BadRequestError
 
-from checks.workspace import ROOT
 from tests.adapters.anthropic_server import AnthropicModel, says, tool_use
 from tests.adapters.arithmetic import DEFINITIONS, FIND, TOOLBOX, add
 from tests.adapters.http_server import serving
+from tests.adapters.running_examples import run_example
 from toolcrib_anthropic import (
     AnthropicStream,
     LoadedTools,
@@ -162,13 +159,10 @@ def test_the_example_talks_to_the_real_client_and_prints_the_answer() -> None:
     ]
     model = AnthropicModel(turns)
     with serving(model) as url:
-        run = subprocess.run(
-            [sys.executable, str(ROOT / "examples/anthropic_tools.py"), "Plan a walk with Ada."],
-            env=os.environ | {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "no-key"},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
+        run = run_example(
+            "anthropic_tools.py",
+            "Plan a walk with Ada.",
+            environ={"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "no-key"},
         )
 
     assert (run.stdout, run.returncode) == ("It is arranged.\n", 0), run.stderr

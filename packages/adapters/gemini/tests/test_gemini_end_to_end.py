@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 from google import genai
 from google.genai.errors import ClientError
 
-from checks.workspace import ROOT
 from tests.adapters.arithmetic import DEFINITIONS, FIND, TOOLBOX, add
 from tests.adapters.gemini_server import GeminiModel, function_call, says
 from tests.adapters.http_server import serving
+from tests.adapters.running_examples import run_example
 from toolcrib_gemini import (
     GeminiStream,
     LoadedTools,
@@ -159,13 +156,10 @@ def test_the_example_talks_to_the_real_client_and_prints_the_answer() -> None:
     ]
     model = GeminiModel(turns)
     with serving(model) as url:
-        run = subprocess.run(
-            [sys.executable, str(ROOT / "examples/gemini_tools.py"), "Plan a walk with Ada."],
-            env=os.environ | {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "no-key"},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
+        run = run_example(
+            "gemini_tools.py",
+            "Plan a walk with Ada.",
+            environ={"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "no-key"},
         )
 
     assert (run.stdout, run.returncode) == ("It is arranged.\n", 0), run.stderr

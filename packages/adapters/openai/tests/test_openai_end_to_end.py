@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 from openai import BadRequestError, OpenAI
 
-from checks.workspace import ROOT
 from tests.adapters.arithmetic import DEFINITIONS, FIND, TOOLBOX, add
 from tests.adapters.http_server import serving
 from tests.adapters.openai_server import OpenAIModel, broken_call, calls, says, searches
+from tests.adapters.running_examples import run_example
 from toolcrib_core import ResultContent
 from toolcrib_core.providers.loading import LoadedTools
 from toolcrib_openai import (
@@ -176,13 +173,10 @@ def test_the_example_talks_to_the_real_client_and_prints_the_answer() -> None:
     ]
     model = OpenAIModel(turns)
     with serving(model) as url:
-        run = subprocess.run(
-            [sys.executable, str(ROOT / "examples/openai_tools.py"), "Plan a walk with Ada."],
-            env=os.environ | {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "no-key"},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
+        run = run_example(
+            "openai_tools.py",
+            "Plan a walk with Ada.",
+            environ={"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "no-key"},
         )
 
     assert (run.stdout, run.returncode) == ("It is arranged.\n", 0), run.stderr
