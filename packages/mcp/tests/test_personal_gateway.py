@@ -238,8 +238,9 @@ async def test_a_principal_who_cannot_be_served_is_not_remembered(shelf: Shelf) 
         members = Members(hub, Failing())
         for number in range(5):
             with pytest.raises(UnknownTool):
-                await members.enter(Identity(name=f"nobody-{number}"))
-        assert not [each for each in vars(members).values() if isinstance(each, dict) and each]
+                async with members.gateway_of(Identity(name=f"nobody-{number}")):
+                    raise AssertionError
+        assert not [each for each in vars(members._members).values() if isinstance(each, dict) and each]
         await members.aclose()
 
 

@@ -119,5 +119,5 @@ async def test_nothing_is_remembered_of_instances_that_are_not_open() -> None:
         await _use(opened, Echo(), _row(f"deleted-{number}"))
         await opened.forget(f"deleted-{number}")
 
-    assert not [each for each in vars(opened).values() if isinstance(each, dict) and each]
+    assert not [each for each in vars(opened._kept).values() if isinstance(each, dict) and each]
     await opened.aclose()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections import OrderedDict
-from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from toolcrib_core.json_values import FrozenDict
@@ -14,6 +13,7 @@ from toolcrib_mcp.config.loading import namespace_of
 from toolcrib_mcp.gateway.gateway import Gateway
 from toolcrib_mcp.hub import Hub
 from toolcrib_mcp.personal.joined_hub import JoinedHub
+from toolcrib_runtime.kept_open import KeptOpen, Wanted
 
 if TYPE_CHECKING:
     from toolcrib_core import Embedder
@@ -54,21 +54,14 @@ class PersonalServers(Protocol):
         """
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, kw_only=True)
 class _Member:
-    versions: Mapping[str, str]
     hub: Hub
     gateway: Gateway
-    users: int = 0
-    old: bool = field(default=False)
 
-
-@dataclass(eq=False)
-class _Turn:
-    """One opens what a principal has at a time; `takers` are those who do or wait, the last of them puts it away."""
-
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    takers: int = 0
+    async def aclose(self) -> None:
+        await self.gateway.aclose()
+        await self.hub.aclose(drain=0)
 
 
 class Members:
@@ -88,36 +81,17 @@ class Members:
         self._servers = servers
         self._artifacts = artifacts
         self._safeguards = safeguards
-        self._most = most
-        self._members: OrderedDict[Identity, _Member] = OrderedDict()
-        self._entering: dict[Identity, _Turn] = {}
-        self._leaving: set[asyncio.Task[None]] = set()
+        self._members: KeptOpen[Identity, _Member] = KeptOpen(_Member.aclose, most=most)
 
-    async def enter(self, who: Identity) -> _Member:
-        """The gateway of a principal as their servers are now; `leave` it when the request is answered.
+    @asynccontextmanager
+    async def gateway_of(self, who: Identity) -> AsyncIterator[Gateway]:
+        """The gateway of a principal as their servers are now, until the end of the block.
 
         Raises:
             ToolError: It cannot be told which servers they have.
         """
-        turn = self._entering.setdefault(who, _Turn())
-        turn.takers += 1
-        try:
-            async with turn.lock:
-                member = await self._current(who)
-                self._members.move_to_end(who)
-                member.users += 1
-        finally:
-            turn.takers -= 1
-            if not turn.takers:
-                del self._entering[who]
-        self._make_room()
-        return member
-
-    def leave(self, member: _Member) -> None:
-        """A request is answered."""
-        member.users -= 1
-        if member.old and not member.users:
-            self._close(member)
+        async with self._members.using(who, lambda: self._wanted(who)) as member:
+            yield member.gateway
 
     def search_with(self, embedder: Embedder) -> None:
         """Find tools by meaning, too, from now on, for those who are here and those who come."""
@@ -132,23 +106,14 @@ class Members:
 
     async def aclose(self) -> None:
         """Let all of them go."""
-        while self._members:
-            self._close(self._members.popitem()[1])
-        if self._leaving:
-            await asyncio.wait(self._leaving)
+        await self._members.aclose()
 
-    async def _current(self, who: Identity) -> _Member:
+    async def _wanted(self, who: Identity) -> Wanted[_Member]:
         servers = {each.name: each for each in await self._servers.of(who)}
         versions = {name: each.version for name, each in servers.items()}
-        member = self._members.get(who)
-        if member is not None and member.versions == versions:
-            return member
-        if member is not None:
-            self._retire(self._members.pop(who))
-        member = self._members[who] = await self._open(who, servers, versions)
-        return member
+        return Wanted(version=versions, open=lambda: self._open(who, servers))
 
-    async def _open(self, who: Identity, servers: Mapping[str, PersonalServer], versions: Mapping[str, str]) -> _Member:
+    async def _open(self, who: Identity, servers: Mapping[str, PersonalServer]) -> _Member:
         named = self._named(servers)
         safeguards = None if self._safeguards is None else self._safeguards.of(who.name)
         pins = None if safeguards is None else safeguards.pins
@@ -158,7 +123,7 @@ class Members:
             await own.start(timeout=START_SECONDS)
         except BaseException:
             # Whoever asked has gone: what was started for them must not stay.
-            self._close_later(own.aclose(drain=0))
+            self._members.close_later(own.aclose(drain=0))
             raise
         gateway = Gateway(
             JoinedHub(self._shared, own),
@@ -166,7 +131,7 @@ class Members:
             embedder=self._embedder,
             checkpoint=None if safeguards is None else safeguards.checkpoint,
         )
-        return _Member(versions=versions, hub=own, gateway=gateway)
+        return _Member(hub=own, gateway=gateway)
 
     def _config_of(self, named: Mapping[str, PersonalServer]) -> GatewayConfig:
         """The operator's words about a server are not about an instance that happens to be called like it."""
@@ -187,26 +152,3 @@ class Members:
             taken.add(namespace_of(free))
             named[free] = servers[name]
         return named
-
-    def _make_room(self) -> None:
-        idle = [who for who, member in self._members.items() if not member.users]
-        for who in idle[: max(0, len(self._members) - self._most)]:
-            self._close(self._members.pop(who))
-
-    def _retire(self, member: _Member) -> None:
-        member.old = True
-        if not member.users:
-            self._close(member)
-
-    def _close(self, member: _Member) -> None:
-        self._close_later(_closed(member))
-
-    def _close_later(self, closing: Coroutine[None, None, None]) -> None:
-        task = asyncio.create_task(closing, name="a member leaves")
-        self._leaving.add(task)
-        task.add_done_callback(self._leaving.discard)
-
-
-async def _closed(member: _Member) -> None:
-    await member.gateway.aclose()
-    await member.hub.aclose(drain=0)

@@ -36,11 +36,8 @@ class PersonalGatewayService(GatewayService):
         if caller.principal is None:
             yield self.gateway
             return
-        member = await self._members.enter(Identity(name=caller.principal, scopes=caller.scopes))
-        try:
-            yield member.gateway
-        finally:
-            self._members.leave(member)
+        async with self._members.gateway_of(Identity(name=caller.principal, scopes=caller.scopes)) as gateway:
+            yield gateway
 
     def search_with(self, embedder: Embedder) -> None:
         """Find tools by meaning, too, from now on."""
