@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import subprocess
 import sys
 
 import pytest
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from toolcrib_cli.demo_command import run_demo
 from toolcrib_cli.edge import Edge
-from toolcrib_cli.screen import print_json, print_text, say, working
+from toolcrib_cli.log_lines import LineFormatter, write_plain_lines
+from toolcrib_cli.screen import print_json, print_text, say, screen, tell, working
 
 STRANGE = {"a": "ä…😀", "order": "\x1b[31m\x9b\u202e", "line": "one\ntwo"}
 
@@ -35,6 +39,55 @@ def test_text_in_a_file_is_as_it_came(capsys):
     print_text("a\x1b[31m\n")
 
     assert capsys.readouterr().out == "a\x1b[31m\n"
+
+
+HOSTILE = "a\x1b]0;title\x07\x1b[2J\x9b31m\r\u202eb"
+SEEN = "a\\x1b]0;title\\x07\\x1b[2J\\x9b31m\\r\\u202eb"
+
+
+def test_nothing_in_a_line_on_standard_error_is_an_order(capsys):
+    tell(f"error: {HOSTILE}\nhint")
+
+    assert capsys.readouterr().err == f"error: {SEEN}\nhint\n"
+
+
+def test_nothing_that_is_printed_is_an_order_as_text_or_in_a_table(capsys):
+    table = Table(box=None)
+    table.add_column("[bold]Name", no_wrap=True)
+    table.add_row(HOSTILE)
+    table.add_row(Text(HOSTILE))
+
+    for each in (HOSTILE, Text(HOSTILE), "[bold]not bold[/] :smile:", table):
+        screen().print(each)
+
+    written = capsys.readouterr().out
+    assert all(each == "\n" or each.isprintable() for each in written)
+    # Some of it rich drops, and a column of a table has an end.
+    assert written.count("a\\x1b]0;title\\x") == 4
+    assert "[bold]not bold[/] :smile:" in written
+    assert "[bold]Name" in written
+
+
+def test_a_record_of_the_log_is_one_line_and_its_traceback_cannot_be_taken_for_another():
+    said, exception = f"said {HOSTILE}\n2026-01-01 INFO forged", ValueError(f"{HOSTILE}\n2026-01-01 INFO forged")
+    record = logging.LogRecord("x", logging.ERROR, "", 1, "%s", (said,), (ValueError, exception, None))
+
+    first, *rest = LineFormatter("%(levelname)s: %(message)s").format(record).split("\n")
+
+    assert first == f"ERROR: said {SEEN}\\n2026-01-01 INFO forged"
+    assert rest == [f"  ValueError: {SEEN}", "  2026-01-01 INFO forged"]
+
+
+def test_a_warning_that_no_handler_takes_is_such_a_line_too(monkeypatch, capsys):
+    handler = logging.StreamHandler(sys.stderr)
+    monkeypatch.setattr(logging, "lastResort", handler)
+
+    write_plain_lines()
+    handler.handle(logging.LogRecord("x", logging.WARNING, "", 1, HOSTILE, (), None))
+    monkeypatch.setattr(logging, "lastResort", None)
+    write_plain_lines()
+
+    assert capsys.readouterr().err == f"{SEEN}\n"
 
 
 def test_a_sentence_is_wrapped_and_indented_on_a_terminal_only():

@@ -415,6 +415,14 @@ def test_a_key_that_cannot_be_used_is_told(tmp_path: Path, content: str, mode: i
         open_key(tmp_path)
 
 
+def test_a_key_of_another_user_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    open_key(tmp_path)
+    monkeypatch.setattr(os, "geteuid", lambda: (tmp_path / "audit.key").stat().st_uid + 1)
+
+    with pytest.raises(AuditUnusable, match="belongs to another user"):
+        open_key(tmp_path)
+
+
 def test_a_key_that_is_no_file_or_leads_elsewhere_is_told(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "audit.key")
     with pytest.raises(AuditUnusable, match="is no plain file"):

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -139,6 +140,26 @@ def test_without_a_directory_nobody_serves(tmp_path):
 
 def test_a_directory_of_another_user_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+
+    with pytest.raises(PermissionError, match="another user"):
+        private_directory(tmp_path / "state")
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o777, 0o702])
+def test_a_directory_that_others_may_write_to_is_refused(tmp_path, mode):
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state").chmod(mode)
+
+    with pytest.raises(PermissionError, match="Others may write"):
+        private_directory(tmp_path / "state")
+
+
+def test_a_link_that_somebody_else_has_put_there_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "ours").mkdir(mode=0o700)
+    (tmp_path / "state").symlink_to(tmp_path / "ours")
+    private_directory(tmp_path / "state")
+    of_somebody_else = os.stat_result((0o120777, 0, 0, 1, os.geteuid() + 1, 0, 0, 0, 0, 0))
+    monkeypatch.setattr(Path, "lstat", lambda _: of_somebody_else)
 
     with pytest.raises(PermissionError, match="another user"):
         private_directory(tmp_path / "state")

@@ -10,7 +10,7 @@ from policy_tools import NOW, WallClock
 
 from toolcrib_runtime import Approvals, PendingApproval
 from toolcrib_runtime.errors import ApprovalRefused
-from toolcrib_runtime.guards.secrets.secret import Secret
+from toolcrib_runtime.guards.secrets import REDACTED, Scrubber, Secret
 from toolcrib_runtime.policy.approval_ledger import MemorySpentApprovals
 from toolcrib_runtime.policy.approval_tokens import MAX_BY_LENGTH, MAX_TOKEN_LENGTH, read_token, signer
 from toolcrib_runtime.policy.approvals import ApprovalSubject
@@ -42,6 +42,13 @@ def test_a_secret_that_could_be_guessed_is_refused_without_being_shown(secret: b
 def test_a_secret_is_bytes_or_wrapped(secret: Any) -> None:
     with pytest.raises(TypeError, match="must be `bytes` or a `Secret`"):
         Approvals(secret)
+
+
+def test_an_approval_is_known_for_a_secret_wherever_it_stands() -> None:
+    approvals = Approvals(KEY)
+    token = approvals.grant(_asked(approvals), by="grace")
+
+    assert Scrubber().scrub_text(f"with {token}, again") == f"with tcap1.{REDACTED}, again"
 
 
 async def test_a_wrapped_secret_signs_as_its_bytes_do() -> None:

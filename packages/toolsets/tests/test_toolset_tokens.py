@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from toolset_kit import ALICE
 
+from toolcrib_runtime.guards.secrets import REDACTED, Scrubber
 from toolcrib_store import Store, TurnableClock
 from toolcrib_toolsets.contract import Role, ToolsetScope
 from toolcrib_toolsets.tables import ACCESS_TOKENS
@@ -31,6 +32,12 @@ def test_nothing_else_finds_anything(tokens: AccessTokens, text: str) -> None:
     tokens.create(ALICE)
 
     assert tokens.find(text) is None
+
+
+def test_a_token_is_known_for_a_secret_wherever_it_stands(tokens: AccessTokens) -> None:
+    _, text = tokens.create("alice")
+
+    assert Scrubber().scrub_text(f"got {text.reveal()} from") == f"got {REDACTED} from"
 
 
 def test_a_token_ends_when_its_time_is_up_or_it_is_revoked(tokens: AccessTokens, clock: TurnableClock) -> None:

@@ -19,10 +19,10 @@ _WIDTH_OF_A_FILE: Final = 200
 
 
 def screen() -> Console:
-    """Standard output for people: nothing in a text is taken for markup, and only a terminal has an edge."""
-    from rich.console import Console
+    """Standard output for people: no text is taken for markup or for an order, and only a terminal has an edge."""
+    from toolcrib_cli.console import PlainConsole
 
-    console = Console(highlight=False, markup=False, emoji=False)
+    console = PlainConsole()
     if not console.is_terminal:
         console.width = _WIDTH_OF_A_FILE
     return console
@@ -43,7 +43,16 @@ def say(console: Console, text: str, *, indent: int = 0, style: str = "") -> Non
 def printable(text: str) -> str:
     """Text from anywhere, on one line and bounded: nothing in it can move the cursor or be an order to a terminal."""
     kept = text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in kept)
+    return visible(kept, keeping="")
+
+
+def visible(text: str, *, keeping: str = "\n\t") -> str:
+    """Text of any length with an escape for whatever is no plain character, but for those to keep."""
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each in keeping or each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )
 
 
 def print_json(value: object) -> None:
@@ -58,7 +67,7 @@ def print_json(value: object) -> None:
 def print_text(text: str) -> None:
     """Print text of any length as it is; on a terminal, nothing in it can be an order to that."""
     if sys.stdout.isatty():
-        text = "".join(each if each in "\n\t" or each.isprintable() else printable(each) for each in text)
+        text = visible(text)
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
 
 
@@ -68,14 +77,18 @@ def working(text: str) -> Iterator[Callable[[], None]]:
     if not sys.stderr.isatty():
         yield lambda: None
         return
-    from rich.console import Console
+    from toolcrib_cli.console import PlainConsole
 
-    with Console(stderr=True, highlight=False, markup=False, emoji=False).status(text) as status:
+    with PlainConsole(stderr=True).status(text) as status:
         yield status.stop
 
 
 def tell(line: str) -> None:
-    """Write a line to standard error, wrapped on a terminal; one that nobody reads any more is lost."""
+    """Write a line to standard error, wrapped on a terminal; one that nobody reads any more is lost.
+
+    What others said may be in it: nothing in it is an order to a terminal, also to one that shows a file of it later.
+    """
+    line = visible(line)
     try:
         sys.stderr.write(f"{_wrapped(line) if sys.stderr.isatty() else line}\n")
         sys.stderr.flush()

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from toolcrib_runtime.guards.secrets import Scrubber
 
 _ADDRESS: Final = re.compile(r"(?:(?P<host>\[[^\]]+\]|[^:]*):)?(?P<port>\d{1,5})")
-_LOG_FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,12 +88,14 @@ def run_serve(
 
 def _log_to_stderr(level: str) -> Scrubber:
     """Log to standard error, without the secrets that what is given knows, whoever writes the line."""
+    from toolcrib_cli.log_lines import FORMAT, LineFormatter
     from toolcrib_runtime.guards.secrets import Scrubber, ScrubbingFilter
 
     scrubber = Scrubber()
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(ScrubbingFilter(scrubber))
-    logging.basicConfig(level=level.upper(), format=_LOG_FORMAT, handlers=[handler])
+    handler.setFormatter(LineFormatter(FORMAT))
+    logging.basicConfig(level=level.upper(), handlers=[handler])
     return scrubber
 
 

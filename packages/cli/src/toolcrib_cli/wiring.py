@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from toolcrib_cli.log_lines import write_plain_lines
 from toolcrib_core.json_values import FrozenDict
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.errors import ConfigError
@@ -81,6 +82,7 @@ async def wired(asked: Asked) -> AsyncIterator[Wired]:
         ConfigError: Two servers have the same name.
         ToolError: A source cannot be used.
     """
+    write_plain_lines()
     async with AsyncExitStack() as holding:
         every: dict[str, Connect] = {}
         taken = {each.name for each in asked.config.enabled}

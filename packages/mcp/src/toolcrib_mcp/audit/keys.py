@@ -189,6 +189,8 @@ def _read(file: Path, *, private: bool = False) -> str:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
             raise AuditUnusable(f"{quoted(file.name)} is no plain file.", hint="Move it away.")
+        if private and facts.st_uid != os.geteuid():
+            raise AuditUnusable(f"The key {quoted(file.name)} belongs to another user.", hint="Move it away.")
         if private and facts.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise AuditUnusable(
                 f"The key {quoted(file.name)} can be read by others.", hint="Let only its owner read it: `chmod 600`."

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from toolcrib_core.wording import quoted
+
 LIST_CHANGED: Final = {
     "toolsListChanged": "notifications/tools/list_changed",
     "promptsListChanged": "notifications/prompts/list_changed",
@@ -51,4 +53,4 @@ class Feed:
             try:
                 listener(notice)
             except Exception:
-                _logger.exception("the notice `%s` could not be handed on", notice.method)
+                _logger.exception("the notice %s could not be handed on", quoted(notice.method))

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
+from toolcrib_core.wording import quoted
 from toolcrib_mcp.rpc.backlog import Backlog
 from toolcrib_mcp.rpc.messages import (
     INTERNAL_ERROR,
@@ -123,7 +124,7 @@ class Incoming:
             self._refuse(request_id, error)
         except Exception:
             # The edge between us and a server: our failure is not to end the connection, and its text is not for it.
-            _logger.exception("the request `%s` of a server could not be answered", method)
+            _logger.exception("the request %s of a server could not be answered", quoted(method))
             self._stats.failed_handlers += 1
             self._refuse(request_id, RpcError(INTERNAL_ERROR, "Internal error"))
 
@@ -131,7 +132,7 @@ class Incoming:
         try:
             await on_notification(method, params)
         except Exception:
-            _logger.exception("the notification `%s` of a server could not be handed on", method)
+            _logger.exception("the notification %s of a server could not be handed on", quoted(method))
             self._stats.failed_handlers += 1
 
     def _take_back(self, request_id: object) -> None:

@@ -9,6 +9,7 @@ import errno
 import logging
 import os
 import secrets
+import stat
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -131,12 +132,16 @@ def private_directory(path: Path) -> None:
     """See to it that a directory is there, which nobody else may look into.
 
     Raises:
-        OSError: It cannot be made, or something else has its name.
+        OSError: It cannot be made, something else has its name, or others may write to it: what lies there is trusted.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     path.mkdir(mode=0o700, exist_ok=True)
-    if path.stat().st_uid != os.geteuid():
+    facts = path.stat()
+    # Neither the directory nor a link to it: somebody else's link leads where they like.
+    if {facts.st_uid, path.lstat().st_uid} != {os.geteuid()}:
         raise PermissionError(errno.EPERM, "It belongs to another user", str(path))
+    if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise PermissionError(errno.EPERM, "Others may write to it", str(path))
 
 
 def _read(path: Path) -> LiveStatus | None:

@@ -184,6 +184,8 @@ TOKENS: tuple[Shape, ...] = (
         r"|NRAK-[A-Z0-9]{20,}|PMAK-[0-9a-f]{24}-[0-9a-f]{30,}|tskey-[a-z]{3,10}-[A-Za-z0-9-]{16,}"
         r"|AGE-SECRET-KEY-1[A-Z0-9]{50,}|(?:pplx|xai)-[A-Za-z0-9]{40,})",
     ),
+    # Our own access tokens. An approval, behind its `tcap1.`, looks as the tokens of the first shape do.
+    _shape("tcat_", pattern=rf"{_EDGE}tcat_[A-Za-z0-9_-]{{40,}}"),
 )
 """Tokens that are known by their own form, wherever they stand."""
 
