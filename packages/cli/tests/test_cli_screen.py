@@ -14,9 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from toolcrib_cli.demo_command import run_demo
-from toolcrib_cli.edge import Edge
+from toolcrib_cli.edge import Edge, tell_error
 from toolcrib_cli.log_lines import LineFormatter, write_plain_lines
 from toolcrib_cli.screen import print_json, print_text, say, screen, tell, working
+from toolcrib_mcp.errors import GatewayError
 
 STRANGE = {"a": "ä…😀", "order": "\x1b[31m\x9b\u202e", "line": "one\ntwo"}
 
@@ -49,6 +50,12 @@ def test_nothing_in_a_line_on_standard_error_is_an_order(capsys):
     tell(f"error: {HOSTILE}\nhint")
 
     assert capsys.readouterr().err == f"error: {SEEN}\nhint\n"
+
+
+def test_no_line_of_an_error_can_pass_for_another_error(capsys):
+    tell_error(GatewayError(f"It said {HOSTILE}\nerror: forged", hint="Look."))
+
+    assert capsys.readouterr().err == f"error: It said {SEEN}\n  error: forged\nhint: Look.\n"
 
 
 def test_nothing_that_is_printed_is_an_order_as_text_or_in_a_table(capsys):

@@ -155,7 +155,7 @@ def _tell_failure(text: str) -> None:
         if told.get("hint"):
             tell(f"hint: {printable(str(told['hint']))}")
     else:
-        tell("\n".join(map(printable, f"error: {text}".splitlines())))
+        tell("\n  ".join(map(printable, f"error: {text}".splitlines())))
 
 
 def _readable(text: str) -> str:

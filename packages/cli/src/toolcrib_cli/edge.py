@@ -96,6 +96,7 @@ def tell_error(error: ToolError) -> None:
         for each in violations:
             tell(f"- {each.get('message', '') if isinstance(each, dict) else each}")
     else:
-        tell(f"error: {error.message}")
+        # Indented, so that no line of what others said can pass for one of ours.
+        tell(f"error: {error.message}".replace("\n", "\n  "))
     if error.hint:
         tell(f"hint: {error.hint}")
