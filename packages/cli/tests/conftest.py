@@ -22,6 +22,8 @@ from tests.chaos import hostile_server
 ECHO_SERVER = Path(__file__).with_name("echo_server.py")
 COMMAND = (sys.executable, "-m", "toolcrib_cli")
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+# Seconds: how soon something comes is not the point where this stands, only that it does.
+PATIENCE = 120
 
 
 class Workshop:
@@ -73,7 +75,7 @@ class Workshop:
             stderr=asyncio.subprocess.PIPE,
             **options,
         )
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             out, err = await process.communicate()
         assert process.returncode is not None
         return Outcome(process.returncode, out.decode(), err.decode())
@@ -89,7 +91,7 @@ class Workshop:
         )
         served = Served(process)
         try:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE):
                 yield served
         finally:
             with suppress(ProcessLookupError):
@@ -99,7 +101,7 @@ class Workshop:
     def client(self, *options: str, era: str) -> Client:
         """An unmodified client that starts `toolcrib serve` itself."""
         command, *arguments = self.command("serve", *options)
-        return Client(StdioServerParameters(command=command, args=arguments), mode=era, read_timeout_seconds=30)
+        return Client(StdioServerParameters(command=command, args=arguments), mode=era, read_timeout_seconds=PATIENCE)
 
     async def told_live(self) -> None:
         """Wait until a process that serves tells that every server has tools."""
@@ -155,7 +157,7 @@ class Served:
     async def line(self, containing: str) -> str:
         """The first line on standard error with these words."""
         assert self.process.stderr is not None
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while line := (await self.process.stderr.readline()).decode():
                 self.err += line
                 if containing in line:
@@ -177,7 +179,7 @@ class Served:
     async def receive(self) -> Any:
         """The next message; `None` when there is no more."""
         assert self.process.stdout is not None
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while line := await self.process.stdout.readline():
                 message = json.loads(line)
                 if "id" in message:
@@ -206,7 +208,7 @@ class Served:
 
     async def ended(self) -> int:
         """Its exit code, once it has one."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             assert self.process.stdin is not None
             self.process.stdin.close()
             _, err = await self.process.communicate()

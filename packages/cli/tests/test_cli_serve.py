@@ -258,7 +258,8 @@ async def test_a_second_signal_ends_everything_at_once(workshop):
 
         served.signal(signal.SIGTERM)
 
-        async with asyncio.timeout(3):
+        # By itself it would wait five seconds for the call, and then two for the server that does not want to go.
+        async with asyncio.timeout(6.5):
             await served.process.wait()
 
     assert workshop.alive() == set()
