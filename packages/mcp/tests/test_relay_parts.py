@@ -68,7 +68,7 @@ def test_pages_are_the_whole_list_in_order(count: int, size: int) -> None:
     read = list(page["prompts"])
     while "nextCursor" in page:
         assert page["_meta"] == {"m": 1}
-        page = pages.following("prompts", page["nextCursor"])
+        page = pages.following("prompts", page["nextCursor"]) or {}
         read += page["prompts"]
 
     assert read == items
@@ -82,17 +82,32 @@ def test_a_cursor_is_good_for_its_own_list_only() -> None:
     for cursor in (f"{token}.0", f"{token}.2", f"{token}.x", f"{token}.{10**30}", token, "", "no.1", None, 5, ["x"]):
         with pytest.raises(RpcError):
             pages.following("prompts", cursor)
+    assert pages.following("tools", f"{token}.1") is None
     with pytest.raises(RpcError):
-        pages.following("tools", f"{token}.1")
+        pages.first("tools", [1, 2], meta={}, cursor=f"{token}.1")
 
 
 def test_lists_that_are_not_read_on_are_forgotten() -> None:
     pages = Pages(size=1)
-    cursors = [pages.first("prompts", [1, 2], meta={})["nextCursor"] for _ in range(MAX_KEPT + 1)]
+    cursors = [pages.first("prompts", [each, -1], meta={})["nextCursor"] for each in range(MAX_KEPT + 1)]
 
-    assert pages.following("prompts", cursors[-1])["prompts"] == [2]
+    assert pages.following("prompts", cursors[-1]) == {"prompts": [-1]}
+    assert pages.following("prompts", cursors[0]) is None
+
+
+@pytest.mark.req("GW-9.2")
+def test_a_cursor_leads_on_at_another_replica_that_has_the_same_entries() -> None:
+    entries = [{"name": name} for name in "abc"]
+    one, other = Pages(size=2), Pages(size=2)
+    cursor = one.first("prompts", entries, meta={})["nextCursor"]
+
+    assert other.following("prompts", cursor) is None
+    assert other.first("prompts", entries, meta={}, cursor=cursor) == one.following("prompts", cursor)
+    assert other.first("prompts", entries, meta={})["nextCursor"] == cursor
     with pytest.raises(RpcError):
-        pages.following("prompts", cursors[0])
+        other.first("prompts", [*entries, {"name": "d"}], meta={}, cursor=cursor)
+    with pytest.raises(RpcError):
+        other.first("prompts", entries[:1], meta={}, cursor=cursor)
 
 
 def test_the_longest_namespace_that_fits_is_meant() -> None:

@@ -161,11 +161,12 @@ class Relay:
     def _lister(self, kind: ListKind) -> _Answer:
         async def answer(request: Request) -> dict[str, Any]:
             cursor = request.params.get("cursor")
-            return await self._list(kind) if cursor is None else self.pages.following(kind.value, cursor)
+            kept = None if cursor is None else self.pages.following(kind.value, cursor)
+            return await self._list(kind, cursor) if kept is None else kept
 
         return answer
 
-    async def _list(self, kind: ListKind) -> dict[str, Any]:
+    async def _list(self, kind: ListKind, cursor: object) -> dict[str, Any]:
         age = self._routes.age
         found = await merged(self._hub, self.reach, kind)
         found.check()
@@ -176,7 +177,7 @@ class Relay:
             self._routes.take(found, age=age)
             items, shadowed = once(found)
             meta |= {META_SHADOWED: shadowed} if shadowed else {}
-        return self.pages.first(kind.value, items, meta=meta)
+        return self.pages.first(kind.value, items, meta=meta, cursor=cursor)
 
     async def _read(self, request: Request) -> dict[str, Any]:
         async def ask(server: str) -> dict[str, Any]:

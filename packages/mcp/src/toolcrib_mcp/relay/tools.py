@@ -46,13 +46,13 @@ class NamedTools:
             RpcError: The cursor leads nowhere.
             ToolError: No server could give its tools.
         """
-        if cursor is not None:
-            return self._pages.following(TOOLS, cursor)
+        if cursor is not None and (kept := self._pages.following(TOOLS, cursor)) is not None:
+            return kept
         failures = await self._failures()
         found = Merged(by_server=self._listed(), failures=failures)
         found.check()
         items = [tool for each in found.by_server.values() for tool in each]
-        return self._pages.first(TOOLS, items, meta=found.meta)
+        return self._pages.first(TOOLS, items, meta=found.meta, cursor=cursor)
 
     async def named(self, name: object) -> HydrationResult:
         """The tool of a name.
