@@ -14,6 +14,7 @@ import orjson
 from toolcrib_mcp.front import Feed, Notice, Request, ServerFace
 from toolcrib_mcp.front.http import HttpFrontSettings, serve_http
 from toolcrib_mcp.rpc import RpcError
+from toolcrib_mcp.shared.session_book import SessionBook
 from toolcrib_mcp.upstreams.eras import META_CAPABILITIES, META_CLIENT, META_VERSION
 
 MODERN = "2026-07-28"
@@ -133,11 +134,13 @@ class FakeService:
             self.cancelled.set()
 
 
-async def start(service: FakeService, *, host: str = "127.0.0.1", **settings: Any) -> tuple[asyncio.Task[None], str]:
-    """The task of a front, and its URL."""
+async def start(
+    service: FakeService, *, host: str = "127.0.0.1", book: SessionBook | None = None, **settings: Any
+) -> tuple[asyncio.Task[None], str]:
+    """The task of a front, and its URL; with a book it is one of several replicas."""
     ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     front = HttpFrontSettings(**{"drain_timeout": 0.2, **settings})
-    task = asyncio.create_task(serve_http(service, host=host, settings=front, on_ready=ready.set_result))
+    task = asyncio.create_task(serve_http(service, host=host, settings=front, on_ready=ready.set_result, book=book))
     task.add_done_callback(lambda _: ready.done() or ready.cancel())
     async with asyncio.timeout(10):
         return task, await ready

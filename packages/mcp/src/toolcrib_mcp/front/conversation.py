@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
@@ -62,11 +63,30 @@ class Conversation:
         self._modern = False
         self._opening: asyncio.Event | None = None
         self._stop_listening: Callable[[], None] | None = None
+        self._followed: set[str] = set()
+        self.watched: frozenset[str] = frozenset()
+        """The resources of whose changes the client wants to be told."""
 
     @property
     def caller(self) -> Caller | None:
         """The client, once it has shaken hands."""
         return self._caller
+
+    def resume(self, caller: Caller, *, watched: frozenset[str]) -> None:
+        """Go on with a client that has shaken hands elsewhere, as it is known there."""
+        self._caller, self.watched = caller, watched
+        self._listen()
+
+    async def follow(self) -> None:
+        """Watch the resources that the client asked for elsewhere, and no longer those that it gave up there."""
+        for uri in self.watched - self._followed:
+            # One that cannot be watched here is tried again the next time.
+            with suppress(RpcError):
+                await self._service.subscribe(self.key, uri)
+                self._followed.add(uri)
+        for uri in self._followed - self.watched:
+            self._followed.discard(uri)
+            await self._service.unsubscribe(self.key, uri)
 
     async def answer(
         self, method: str, params: Mapping[str, Any], *, request_id: str | int, channel: Channel
@@ -124,6 +144,9 @@ class Conversation:
             principal=None if self._principal is None else self._principal.name,
             scopes=None if self._principal is None else self._principal.scopes,
         )
+        self._listen()
+
+    def _listen(self) -> None:
         if self._stop_listening is None:
             self._stop_listening = self._service.feed.subscribe(self._hear)
 
@@ -145,10 +168,16 @@ class Conversation:
                 self._caller = replace(caller, log_level=_level(params))
                 return {}
             case "resources/subscribe":
-                await self._service.subscribe(self.key, _uri(params))
+                uri = _uri(params)
+                await self._service.subscribe(self.key, uri)
+                self._followed.add(uri)
+                self.watched |= {uri}
                 return {}
             case "resources/unsubscribe":
-                await self._service.unsubscribe(self.key, _uri(params))
+                uri = _uri(params)
+                await self._service.unsubscribe(self.key, uri)
+                self._followed.discard(uri)
+                self.watched -= {uri}
                 return {}
             case "server/discover" | "subscriptions/listen":
                 raise _unknown(method)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from toolcrib_mcp.front.envelope import is_modern
 from toolcrib_mcp.front.http.bearer import Bearers, check_query
@@ -26,6 +26,9 @@ from toolcrib_mcp.rpc.messages import is_message, params_of
 from toolcrib_mcp.upstreams.eras import HANDSHAKE_VERSIONS
 from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
 
+if TYPE_CHECKING:
+    from toolcrib_mcp.shared.session_book import SessionBook
+
 PATH: Final = "/mcp"
 """Where clients reach the service."""
 
@@ -42,7 +45,8 @@ AsgiApp: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 class HttpFront:
     """An ASGI application that serves a service to clients of both eras, and `mounts` by the beginning of their paths.
 
-    Whoever runs it either sends it the events of ASGI's lifespan, or calls `aclose` itself.
+    Whoever runs it either sends it the events of ASGI's lifespan, or calls `aclose` itself. With a `book` it is one of
+    several replicas, any of which goes on with the sessions of the others.
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class HttpFront:
         settings: HttpFrontSettings,
         mounts: Mapping[str, AsgiApp] | None = None,
         clock: Clock = SYSTEM_CLOCK,
+        book: SessionBook | None = None,
     ) -> None:
         self._settings = settings
         self._mounts = dict(mounts or {})
@@ -59,7 +64,7 @@ class HttpFront:
         self._bearers = Bearers(settings)
         self._rates = Rates(settings.requests_per_minute, clock=clock)
         self._under_way = UnderWay(settings.max_requests)
-        self._sessions = Sessions(service, settings=settings, clock=clock)
+        self._sessions = _sessions(service, settings, clock, book)
         self._metadata = _metadata(settings)
         self._params = ParamHeaders(service, clock=clock)
         self._handshake = HandshakeFront(self._sessions, settings=settings, under_way=self._under_way)
@@ -207,6 +212,15 @@ def _checked(message: object) -> Mapping[str, Any]:
     elif "id" not in message or ("result" not in message and "error" not in message):
         raise Refusal(400, "The body is neither a request, nor a notification, nor an answer.")
     return message
+
+
+def _sessions(service: Service, settings: HttpFrontSettings, clock: Clock, book: SessionBook | None) -> Sessions:
+    if book is None:
+        return Sessions(service, settings=settings, clock=clock)
+    # Only now: one process alone needs no database for its sessions.
+    from toolcrib_mcp.front.http.shared_sessions import SharedSessions
+
+    return SharedSessions(service, settings=settings, book=book, clock=clock)
 
 
 def _metadata(settings: HttpFrontSettings) -> Mapping[str, bytes]:

@@ -22,8 +22,8 @@ Say = Callable[[bytes], Awaitable[None]]
 class Asks:
     """The questions of one session that are not answered yet."""
 
-    def __init__(self) -> None:
-        self._ids = count(1)
+    def __init__(self, *, first: int = 1) -> None:
+        self._ids = count(first)
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
 
     async def ask(
@@ -63,19 +63,20 @@ class Asks:
             else:
                 await say(event_of(notification_message(CANCELLED, {"requestId": asked})))
 
-    def answered(self, message: Mapping[str, Any]) -> None:
-        """Hand an answer to whoever waits for it; one that nobody waits for is dropped."""
+    def answered(self, message: Mapping[str, Any]) -> bool:
+        """Hand an answer to whoever waits for it; whether anybody does."""
         asked = own_id(message.get("id"))
         waiting = None if asked is None else self._waiting.get(asked)
         if waiting is None or waiting.done():
-            return
+            return False
         error, result = message.get("error"), message.get("result")
         if isinstance(error, Mapping):
             code, text = error.get("code"), error.get("message")
             if type(code) is int and isinstance(text, str):
                 waiting.set_exception(RpcError(code, text, error.get("data")))
-                return
+                return True
         elif isinstance(result, dict):
             waiting.set_result(result)
-            return
+            return True
         waiting.set_exception(RpcError(INTERNAL_ERROR, "The client's answer cannot be used."))
+        return True

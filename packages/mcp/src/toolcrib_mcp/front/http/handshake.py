@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from toolcrib_mcp.front.http.exchange import Exchange, Stop
+from toolcrib_mcp.front.asking import CANCELLED
+from toolcrib_mcp.front.http.exchange import Exchange
 from toolcrib_mcp.front.http.headers import Headers
 from toolcrib_mcp.front.http.rechecking import UNWELCOME
 from toolcrib_mcp.front.http.replies import (
@@ -20,12 +21,15 @@ from toolcrib_mcp.front.http.replies import (
     send_empty,
     send_event,
 )
-from toolcrib_mcp.front.http.sessions import Session, Sessions
+from toolcrib_mcp.front.http.sessions import Session, Sessions, deliver
 from toolcrib_mcp.front.http.settings import HttpFrontSettings
 from toolcrib_mcp.front.http.under_way import UnderWay
 from toolcrib_mcp.front.service import Identity
 from toolcrib_mcp.rpc.messages import notification_message, params_of
 from toolcrib_mcp.upstreams.eras import INITIALIZE
+
+# Answers of the client, which have no method, and what takes back a request of it.
+_DELIVERED = frozenset({None, CANCELLED})
 
 
 class HandshakeFront:
@@ -47,7 +51,7 @@ class HandshakeFront:
         request_id, method, params = message["id"], message["method"], params_of(message)
         self._under_way.check_room(request_id)
         opens = method == INITIALIZE and headers.get(SESSION) is None
-        session = self._sessions.open(principal) if opens else self._session(headers, principal)
+        session = self._sessions.open(principal) if opens else await self._session(headers, principal)
         if request_id in session.exchanges:
             raise Refusal(400, "Another request of this id is under way.", request_id=request_id)
         exchange = session.exchanges[request_id] = Exchange(
@@ -62,7 +66,10 @@ class HandshakeFront:
         try:
             with self._under_way.holding(exchange):
                 opened = await exchange.run(
-                    lambda: session.conversation.answer(method, params, request_id=request_id, channel=exchange)
+                    self._sessions.minded(
+                        session,
+                        lambda: session.conversation.answer(method, params, request_id=request_id, channel=exchange),
+                    )
                 )
         finally:
             del session.exchanges[request_id]
@@ -76,14 +83,9 @@ class HandshakeFront:
         Raises:
             Refusal: It is of no session.
         """
-        session, params = self._session(headers, principal), params_of(message)
-        if "method" not in message:
-            session.asks.answered(message)
-        elif message["method"] == "notifications/cancelled":
-            taken_back = params.get("requestId")
-            # `true` is no id, though it is equal to 1.
-            if type(taken_back) in {str, int} and taken_back in session.exchanges:
-                session.exchanges[taken_back].stop(Stop.TAKEN_BACK)
+        session = await self._session(headers, principal)
+        if message.get("method") in _DELIVERED and not deliver(session, message):
+            await self._sessions.pass_on(session, message)
         await send_empty(send, 202)
 
     async def stream(self, headers: Headers, principal: Identity | None, *, receive: Receive, send: Send) -> None:
@@ -94,11 +96,12 @@ class HandshakeFront:
         """
         if not headers.accepts(b"text/event-stream"):
             raise Refusal(406, "The client must accept `text/event-stream`.")
-        session = self._session(headers, principal)
+        session = await self._session(headers, principal)
         if session.listened:
             raise Refusal(409, "This session has such a stream already.")
         session.listened = True
         watching = asyncio.create_task(_watch(receive, session))
+        following = self._sessions.following(session)
         try:
             await begin_stream(send)
             await self._tell(session, watching, send)
@@ -106,6 +109,8 @@ class HandshakeFront:
             return  # it does not read what is sent
         finally:
             watching.cancel()
+            if following is not None:
+                following.cancel()
             session.listened = False
             self._sessions.touch(session)
 
@@ -115,11 +120,11 @@ class HandshakeFront:
         Raises:
             Refusal: It is of no session.
         """
-        await self._sessions.close(self._session(headers, principal))
+        await self._sessions.end(await self._session(headers, principal))
         await send_empty(send, 200)
 
-    def _session(self, headers: Headers, principal: Identity | None) -> Session:
-        return self._sessions.find(headers.get(SESSION), principal)
+    async def _session(self, headers: Headers, principal: Identity | None) -> Session:
+        return await self._sessions.take_up(headers.get(SESSION), principal)
 
     async def _tell(self, session: Session, watching: asyncio.Task[None], send: Send) -> None:
         while not session.ended and not watching.done():

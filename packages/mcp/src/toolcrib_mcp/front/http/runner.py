@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.errors import ConfigError
@@ -15,14 +16,21 @@ from toolcrib_mcp.front.http.guard import check_binding
 from toolcrib_mcp.front.http.settings import HttpFrontSettings
 from toolcrib_mcp.front.service import Service
 
+if TYPE_CHECKING:
+    from toolcrib_mcp.shared.session_book import SessionBook
+
 _MAX_PORT = 65_535
 
 
 def http_app(
-    service: Service, *, settings: HttpFrontSettings | None = None, mounts: Mapping[str, AsgiApp] | None = None
+    service: Service,
+    *,
+    settings: HttpFrontSettings | None = None,
+    mounts: Mapping[str, AsgiApp] | None = None,
+    book: SessionBook | None = None,
 ) -> HttpFront:
     """The service as an ASGI application; every host by which it is reached has to be among the `allowed_hosts`."""
-    return HttpFront(service, settings=settings or HttpFrontSettings(), mounts=mounts)
+    return HttpFront(service, settings=settings or HttpFrontSettings(), mounts=mounts, book=book)
 
 
 async def serve_http(
@@ -34,13 +42,14 @@ async def serve_http(
     mounts: Mapping[str, AsgiApp] | None = None,
     on_ready: Callable[[str], None] | None = None,
     on_front: Callable[[HttpFront], None] | None = None,
+    book: SessionBook | None = None,
 ) -> None:
     """Serve until cancelled; port 0 is any that is free, and `on_ready` is given the URL.
 
     Just before, `on_front` is given the application, which knows how many sessions are open.
 
     Being cancelled, it takes no more requests, lets those under way finish within `drain_timeout`, and ends all
-    streams and sessions. Signals are left to whoever started it.
+    streams and sessions; those in a `book` go on at other replicas. Signals are left to whoever started it.
 
     Raises:
         ConfigError: The address cannot be served on, or the whole network could come in without a token.
@@ -52,7 +61,7 @@ async def serve_http(
     check_binding(host, settings)
     listening = await _listen(host, port)
     bound = listening.getsockname()[:2]
-    front = http_app(service, settings=_with_hosts(settings, host.strip("[]"), bound[0]), mounts=mounts)
+    front = http_app(service, settings=_with_hosts(settings, host.strip("[]"), bound[0]), mounts=mounts, book=book)
     server = QuietServer(front, settings=settings)
     running = asyncio.create_task(server.serve([listening]))
     try:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from toolcrib_mcp.front.conversation import Conversation
 from toolcrib_mcp.front.feed import LOG_MESSAGE
@@ -14,8 +14,9 @@ from toolcrib_mcp.front.http.asks import Asks
 from toolcrib_mcp.front.http.exchange import Exchange, Stop
 from toolcrib_mcp.front.http.replies import Refusal, no_room
 from toolcrib_mcp.front.http.settings import HttpFrontSettings
-from toolcrib_mcp.front.service import Identity, Service
+from toolcrib_mcp.front.service import Caller, Identity, Service
 from toolcrib_mcp.rpc.backlog import Backlog
+from toolcrib_mcp.rpc.messages import params_of
 from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock, Timer
 
 MAX_NOTICES: Final = 256
@@ -24,6 +25,8 @@ MAX_NOTICES: Final = 256
 MAX_NOTICE_BYTES: Final = 256 * 1024
 """How large they may be together."""
 
+Work: TypeAlias = Callable[[], Awaitable[Mapping[str, Any]]]
+
 _ENDING_SECONDS = 10.0
 _LOG_SHARE = 0.5
 
@@ -31,14 +34,22 @@ _LOG_SHARE = 0.5
 class Session:
     """What is kept of one client: what was agreed on, its requests under way, and what it has still to be told."""
 
-    def __init__(self, service: Service, *, principal: Identity | None) -> None:
-        self.id = secrets.token_urlsafe(24)
+    def __init__(
+        self,
+        service: Service,
+        *,
+        principal: Identity | None,
+        name: str | None = None,
+        key: str | None = None,
+        first_ask: int = 1,
+    ) -> None:
+        self.id = name or secrets.token_urlsafe(24)
         self.principal = principal
         # Not the id: who knows that can speak for the client, and services write their keys to logs.
         self.conversation = Conversation(
-            service, key=f"http-{secrets.token_hex(8)}", tell=self._tell, principal=principal
+            service, key=key or f"http-{secrets.token_hex(8)}", tell=self._tell, principal=principal
         )
-        self.asks = Asks()
+        self.asks = Asks(first=first_ask)
         self.exchanges: dict[str | int, Exchange] = {}
         self.notices = Backlog(max_items=MAX_NOTICES, max_bytes=MAX_NOTICE_BYTES)
         self.news = asyncio.Event()
@@ -46,6 +57,9 @@ class Session:
         """Whether a stream for notices is open."""
         self.ended = False
         self.used_at = 0.0
+        self.version = 0
+        self.kept: tuple[Caller, frozenset[str]] | None = None
+        """What other replicas know of it, and how often that was changed; nothing where there are none."""
 
     @property
     def in_use(self) -> bool:
@@ -91,13 +105,7 @@ class Sessions:
         Raises:
             Refusal: There are too many.
         """
-        if len(self._sessions) >= self._settings.max_sessions:
-            raise no_room("Too many sessions are open.")
-        session = Session(self._service, principal=principal)
-        self._sessions[session.id] = session
-        self.touch(session)
-        self._watch(session)
-        return session
+        return self._add(self._new(principal))
 
     def find(self, session_id: str | None, principal: Identity | None) -> Session:
         """The session of this name, if it belongs to whoever asks.
@@ -109,9 +117,30 @@ class Sessions:
             raise Refusal(400, "The header `Mcp-Session-Id` is missing.")
         session = self._sessions.get(session_id)
         if session is None or session.principal != principal:
-            raise Refusal(404, "There is no such session.")
+            raise no_session()
         self.touch(session)
         return session
+
+    async def take_up(self, session_id: str | None, principal: Identity | None) -> Session:
+        """The session of this name, wherever it was opened; here it was opened here, and `find` says the rest."""
+        return self.find(session_id, principal)
+
+    def minded(self, session: Session, work: Work) -> Work:
+        """The work on a request, with what has to be done around it; here nothing."""
+        del session
+        return work
+
+    def following(self, session: Session) -> asyncio.Task[None] | None:
+        """What goes on while a stream is open, to be cancelled at its end; here nothing."""
+        del session
+        return None
+
+    async def pass_on(self, session: Session, message: Mapping[str, Any]) -> None:
+        """A message came that nothing here waits for; it is dropped, for nobody else does."""
+
+    async def end(self, session: Session) -> None:
+        """End a session for good, as its client wishes."""
+        await self.close(session)
 
     def touch(self, session: Session) -> None:
         """Note that the session was used just now."""
@@ -132,6 +161,17 @@ class Sessions:
             _, late = await asyncio.wait(self._endings, timeout=_ENDING_SECONDS)
             for ending in late:
                 ending.cancel()
+
+    def _new(self, principal: Identity | None) -> Session:
+        return Session(self._service, principal=principal)
+
+    def _add(self, session: Session) -> Session:
+        if len(self._sessions) >= self._settings.max_sessions:
+            raise no_room("Too many sessions are open.")
+        self._sessions[session.id] = session
+        self.touch(session)
+        self._watch(session)
+        return session
 
     def _forget(self, session: Session) -> asyncio.Task[None]:
         self._sessions.pop(session.id, None)
@@ -158,3 +198,20 @@ class Sessions:
                 self._forget(session)
 
         return expire
+
+
+def no_session() -> Refusal:
+    """The refusal of a name that no session has, or one of somebody else's."""
+    return Refusal(404, "There is no such session.")
+
+
+def deliver(session: Session, message: Mapping[str, Any]) -> bool:
+    """Give an answer or a cancellation to what it is about; whether that is here."""
+    if "method" not in message:
+        return session.asks.answered(message)
+    taken_back = params_of(message).get("requestId")
+    # `true` is no id, though it is equal to 1.
+    if type(taken_back) not in {str, int} or taken_back not in session.exchanges:
+        return False
+    session.exchanges[taken_back].stop(Stop.TAKEN_BACK)
+    return True
