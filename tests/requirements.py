@@ -17,7 +17,6 @@ _PENDING: dict[str, str | None] = {
     "CP": None,
     "TS": None,
     "GW": None,
-    "GW-9.2": "sessions, pages that are kept stable and what they lead to live in one process",
 }
 
 # What a built requirement says beyond what is built: the rest comes with the part that is named.

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -67,7 +68,10 @@ def test_no_promise_is_listed_twice() -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_a_promise_is_tested_untested_or_pending() -> None:
+def test_a_promise_is_tested_untested_or_pending(monkeypatch: pytest.MonkeyPatch) -> None:
+    unbuilt = [replace(each, pending="not yet") if each.id == "GW-9.2" else each for each in REQUIREMENTS]
+    monkeypatch.setattr("tests.requirements.REQUIREMENTS", unbuilt)
+
     rows = {row.id: row.status for row in build_rows({("req", "AR-1.1"): ["a test"], ("fault", "C1"): ["another"]})}
 
     assert rows["AR-1.1"] == "tested"

@@ -81,7 +81,7 @@ class Workshop:
         return Outcome(process.returncode, out.decode(), err.decode())
 
     @asynccontextmanager
-    async def serving(self, *options: str) -> AsyncIterator[Served]:
+    async def serving(self, *options: str, seconds: float = PATIENCE) -> AsyncIterator[Served]:
         """A process of `toolcrib serve`; it is killed at the end if it still lives."""
         process = await asyncio.create_subprocess_exec(
             *self.command("serve", *options),
@@ -91,7 +91,7 @@ class Workshop:
         )
         served = Served(process)
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(seconds):
                 yield served
         finally:
             with suppress(ProcessLookupError):

@@ -140,7 +140,7 @@ class GuardedRuntime(ProxyRuntime):
             return await super(GuardedRuntime, self).call(tool, arguments, request=onward)
 
         result = await self.idempotent.run(call, send, first=first)
-        self.desk.note_question(call, result)
+        await self.desk.note_question(call, result)
         return result
 
 

@@ -12,6 +12,7 @@ import pytest
 from front_http_cases import (
     FakeService,
     Raw,
+    SlowToOpen,
     call,
     data_of,
     initialize,
@@ -26,7 +27,11 @@ from sqlalchemy import text, update
 
 from toolcrib_mcp.approvals import StateKey
 from toolcrib_mcp.front import Identity, Notice
-from toolcrib_mcp.front.http import shared_sessions
+from toolcrib_mcp.front.http import HttpFrontSettings, shared_sessions
+from toolcrib_mcp.front.http.replies import Refusal
+from toolcrib_mcp.front.http.sessions import Session
+from toolcrib_mcp.front.http.shared_sessions import SharedSessions
+from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.shared import SHARED_LINE
 from toolcrib_mcp.shared.session_book import MAX_MESSAGES, SessionBook
 from toolcrib_mcp.shared.tables import NOTES
@@ -290,3 +295,72 @@ async def test_without_the_database_sessions_are_refused_for_now(replicas: Repli
 
     assert [listed.status_code, given.status_code, after.status_code] == [503, 503, 200]
     assert message_of(opened)["error"]["message"].startswith("The session cannot be kept")
+
+
+async def test_a_session_that_cannot_be_ended_everywhere_goes_on(store: Store) -> None:
+    sessions = SharedSessions(FakeService(), settings=HttpFrontSettings(), book=SessionBook(store, KEY))
+    session = sessions.open(None)
+    with store.writing() as connection:
+        connection.execute(text("DROP TABLE shared_notes"))
+
+    with pytest.raises(Refusal) as refused:
+        await sessions.end(session)
+
+    assert (refused.value.status, len(sessions)) == (503, 1)
+    await sessions.aclose()
+
+
+async def test_a_request_under_way_outlives_a_failure_of_the_database(
+    replicas: Replicas, caplog: pytest.LogCaptureFixture
+) -> None:
+    await replicas.opened()
+    hanging = asyncio.create_task(replicas.a.handshake("tools/call", call("wait")))
+    await replicas.one.hanging.wait()
+    with replicas.store.writing() as connection:
+        connection.execute(text("ALTER TABLE shared_notes RENAME TO elsewhere"))
+    await until(lambda: "cannot be looked after" in caplog.text)
+    with replicas.store.writing() as connection:
+        connection.execute(text("ALTER TABLE elsewhere RENAME TO shared_notes"))
+    replicas.one.release.set()
+
+    assert "result" in message_of(await hanging)
+
+
+async def test_a_resource_that_cannot_be_watched_here_is_tried_again(replicas: Replicas) -> None:
+    refusals = iter([RpcError(-32602, "not yet")])
+    subscribe = replicas.one.subscribe
+
+    async def at_second_try(listener: str, uri: str) -> None:
+        for refusal in refusals:
+            raise refusal
+        await subscribe(listener, uri)
+
+    replicas.one.subscribe = at_second_try  # type: ignore[method-assign]  # a service that is not ready
+    await replicas.opened()
+    await replicas.b.handshake("resources/subscribe", {"uri": "x://1"})
+
+    async with notices_of(replicas.a):
+        await until(lambda: bool(replicas.one.subscribed))
+
+
+async def test_a_handshake_that_takes_its_time_is_not_taken_for_a_session_that_was_ended(
+    store: Store, monkeypatch: Any
+) -> None:
+    looks: list[Session] = []
+    look = SharedSessions._look  # nothing else shows that it has looked and found nothing
+
+    async def looked(sessions: SharedSessions, session: Session) -> None:
+        await look(sessions, session)
+        looks.append(session)
+
+    monkeypatch.setattr(shared_sessions, "HEAR_EVERY", 0.001)
+    monkeypatch.setattr(SharedSessions, "_look", looked)
+    service = SlowToOpen()
+    async with serving(service, book=SessionBook(store, KEY)) as url, raw(url) as client:
+        opening = asyncio.create_task(client.initialize())
+        await service.hanging.wait()
+        await until(lambda: bool(looks))
+        service.release.set()
+
+        assert (await opening).status_code == 200
+        assert (await client.handshake("tools/list")).status_code == 200

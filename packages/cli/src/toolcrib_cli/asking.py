@@ -10,6 +10,7 @@ from typing import Final
 
 from toolcrib_cli.config_choice import choose_config, current_directory
 from toolcrib_cli.screen import tell
+from toolcrib_cli.shared_database import shared_target
 from toolcrib_cli.state_directory import remember_config, state_of, state_root
 from toolcrib_cli.wiring import Asked
 from toolcrib_core.wording import quoted
@@ -24,6 +25,7 @@ class Choice:
 
     config: Path | None = None
     state_dir: Path | None = None
+    shared: str | None = None
     toolpacks: tuple[Path, ...] = ()
     context_packs: bool = False
     demo: bool = False
@@ -55,6 +57,8 @@ def asked_for(
         config=config,
         path=path,
         state_dir=state_of(path, root) if path is not None else root / ("demo" if is_demo else "no-config"),
+        state_root=choice.state_dir,
+        shared=shared_target(choice.shared, environ=environ),
         toolpacks=choice.toolpacks,
         context_packs=choice.context_packs,
         demo=is_demo,

@@ -121,18 +121,19 @@ def check_state(asked: Asked) -> Check:
 
 def check_database(asked: Asked) -> Check:
     """The database of large results, from end to end where it is not huge."""
-    from toolcrib_mcp.state_files import ARTIFACTS
+    from toolcrib_cli.shared_database import database_of
 
-    file = None if asked.state_dir is None else asked.state_dir / ARTIFACTS
-    if file is None or not _may_be_there(file):
+    database = database_of(asked)
+    if database is None or (isinstance(database, Path) and not _may_be_there(database)):
         return Check(name="database", verdict="ok", said="none yet; it is made when a large result is kept")
     from toolcrib_store import open_store
 
     try:
-        open_store(file).close()
+        with open_store(database) as store:
+            said = f"{store.name}, shared" if isinstance(database, str) else f"{store.name}, {_size(database)}"
     except ToolError as failure:
         return _broken("database", failure)
-    return Check(name="database", verdict="ok", said=f"{file.name}, {_size(file)}")
+    return Check(name="database", verdict="ok", said=said)
 
 
 def check_toolsets() -> Check | None:

@@ -62,6 +62,16 @@ _OPTIONS: Final = {
             rich_help_panel=_CATALOGUE,
         ),
     ],
+    "shared": Annotated[
+        str | None,
+        typer.Option(
+            "--shared",
+            metavar="DATABASE",
+            help="The database that several replicas share: an address of PostgreSQL, or on one machine a file. "
+            "Without it: $TOOLCRIB_SHARED, else nothing is shared.",
+            rich_help_panel=_CATALOGUE,
+        ),
+    ],
 }
 _DEFAULTS: Final[dict[str, Any]] = {
     "config": None,
@@ -69,6 +79,7 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "context_packs": False,
     "demo": False,
     "state_dir": None,
+    "shared": None,
 }
 
 

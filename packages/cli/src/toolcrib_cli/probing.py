@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolcrib_cli.screen import working
 from toolcrib_cli.session import open_hub, run
+from toolcrib_cli.shared_database import database_of, is_there
 from toolcrib_cli.wiring import Asked
 from toolcrib_core.wording import count
 
@@ -60,8 +61,8 @@ def _pins_of(asked: Asked, holding: ExitStack) -> PinBook | None:
     """What was trusted before, where anything was: to look at servers leaves no database behind."""
     from toolcrib_mcp.pins import open_pins
     from toolcrib_mcp.safeguards.opening import open_database
-    from toolcrib_mcp.state_files import ARTIFACTS
 
-    if asked.state_dir is None or not (asked.state_dir / ARTIFACTS).exists():
+    database = database_of(asked)
+    if database is None or not is_there(database):
         return None
-    return open_pins(asked.config, holding.enter_context(open_database(asked.state_dir)))
+    return open_pins(asked.config, holding.enter_context(open_database(database)))

@@ -17,6 +17,7 @@ import typer
 from toolcrib_cli.asking import Choice, asked_for, tell_warnings, usable_state
 from toolcrib_cli.screen import tell
 from toolcrib_cli.semantic_search import open_vectors
+from toolcrib_cli.shared_database import shared_database
 from toolcrib_cli.wiring import Asked, Wired, wired
 from toolcrib_core.wording import count, quoted
 from toolcrib_mcp.errors import ConfigError
@@ -152,6 +153,7 @@ async def _serve(
             open_vectors=open_vectors,
             upstreams=parts.upstreams,
             admission=admission,
+            shared=shared_database(asked),
         )
 
 

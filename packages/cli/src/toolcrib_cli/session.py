@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolcrib_cli.asking import Choice, asked_for, tell_warnings, usable_state
 from toolcrib_cli.screen import tell, working
+from toolcrib_cli.shared_database import shared_database
 from toolcrib_cli.wiring import Asked, wired
 from toolcrib_core.wording import count, quoted
 from toolcrib_mcp.errors import GatewayError
@@ -88,7 +89,11 @@ async def open_guarded(asked: Asked, *, state: Path | None, keeping: bool) -> As
     from toolcrib_mcp.safeguards import open_safeguards
 
     manifest = None if state is None else state / MANIFEST
-    async with wired(asked) as parts, open_safeguards(parts.config, state_dir=state) as safeguards:
+    shared = shared_database(asked)
+    async with (
+        wired(asked) as parts,
+        open_safeguards(parts.config, state_dir=state, shared=shared) as safeguards,
+    ):
         upstreams, pins = parts.upstreams, safeguards.pins
         async with Hub(parts.config, manifest=manifest, upstreams=upstreams, pins=pins) as hub:
             if not keeping:

@@ -32,6 +32,10 @@ class Asked:
     """The file of the configuration."""
     state_dir: Path | None = None
     """Where this configuration's state is kept; without it, nothing outlives the process."""
+    state_root: Path | None = None
+    """The directory for the state of all configurations, where one was named."""
+    shared: str | None = None
+    """The database that the replicas of this configuration share; without it there is one process."""
     toolpacks: tuple[Path, ...] = ()
     """Directories with `*.tool.yaml` files."""
     context_packs: bool = False

@@ -38,7 +38,7 @@ def find_master_key(environ: Mapping[str, str], *, file: Path | None = None, key
     if keyring:
         return read_master_key(_of_keyring(), source="the keyring")
     raise MasterKeyUnusable(
-        "There is no master key to seal the keys of toolsets with.",
+        "There is no master key to seal keys with.",
         hint=f"Set ${KEY_VARIABLE}, or ${FILE_VARIABLE} to a file that only you can read. {_INIT_HINT}",
     )
 

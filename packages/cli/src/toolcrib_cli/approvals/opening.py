@@ -10,11 +10,13 @@ from pathlib import Path
 
 from toolcrib_cli.asking import Choice, asked_for
 from toolcrib_cli.screen import tell
+from toolcrib_cli.shared_database import shared_database
 from toolcrib_cli.state_directory import remembered_configs, state_root
 from toolcrib_core import ToolError
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.approvals import APPROVALS_LINE, ApprovalBook, state_key
 from toolcrib_mcp.errors import ApprovalNotFound
+from toolcrib_mcp.shared import SHARED_LINE, shared_key
 from toolcrib_mcp.state_files import ARTIFACTS
 from toolcrib_store import open_store
 
@@ -25,9 +27,16 @@ def opened_book(choice: Choice) -> Iterator[ApprovalBook | None]:
 
     Raises:
         ConfigError: The configuration or the key cannot be used.
+        MasterKeyUnusable: There is no master key for a database that is shared.
         StoreError: The database cannot be opened.
     """
-    directory = asked_for(choice, quietly=True).state_dir
+    asked = asked_for(choice, quietly=True)
+    shared = shared_database(asked)
+    if shared is not None:
+        with open_store(shared.target, lines=[APPROVALS_LINE, SHARED_LINE]) as store:
+            yield ApprovalBook(store, shared_key(store, shared.sealed_with))
+        return
+    directory = asked.state_dir
     if directory is None or not (directory / ARTIFACTS).is_file():
         yield None
         return

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from toolcrib_cli.asking import Choice, asked_for, usable_state
 from toolcrib_cli.screen import tell, working
 from toolcrib_cli.session import run
+from toolcrib_cli.shared_database import database_of, is_there
 from toolcrib_cli.wiring import Asked, wired
 from toolcrib_core.wording import nearest, quoted
 from toolcrib_mcp.errors import ConfigError
@@ -26,7 +27,6 @@ from toolcrib_mcp.pins import (
     read_lock,
 )
 from toolcrib_mcp.pins.rows import ServerPins
-from toolcrib_mcp.state_files import ARTIFACTS
 from toolcrib_store import Store, open_store
 
 if TYPE_CHECKING:
@@ -124,11 +124,11 @@ def _trusted(known: ServerPins, pin: Pin) -> Definition | None:
     return None if before is None else before.pinned
 
 
-def _database(asked: Asked, *, make: bool) -> Path | None:
-    directory = usable_state(asked, named=True) if make else asked.state_dir
-    if directory is None or not (make or (directory / ARTIFACTS).is_file()):
-        return None
-    return directory / ARTIFACTS
+def _database(asked: Asked, *, make: bool) -> Path | str | None:
+    if make and asked.shared is None:
+        usable_state(asked, named=True)
+    database = database_of(asked)
+    return database if make or is_there(database) else None
 
 
 def _ask_servers(asked: Asked, store: Store, *, lock_file: Path | None, seconds: float) -> None:

@@ -12,6 +12,7 @@ from toolcrib_core import digest
 
 if TYPE_CHECKING:
     from toolcrib_mcp.safeguards.call import GuardedCall
+    from toolcrib_store import Store
 
 MAX_CONTINUED: Final = 1_024
 """How many such calls are remembered; of more than that, the oldest are asked about again."""
@@ -44,12 +45,37 @@ class Continuations:
 
     def take(self, call: GuardedCall, params: Mapping[str, Any]) -> bool:
         """Whether a request answers such a question; if it does, no second one will."""
-        if "requestState" not in params and "inputResponses" not in params:
-            return False
         key = _key(call, params.get("requestState"))
         with self._lock:
             until = self._until.pop(key, None)
         return until is not None and self._now() < until
+
+
+class SharedContinuations:
+    """The same, in the database that replicas share: the answer may go to any of them, and one takes it."""
+
+    def __init__(self, store: Store, *, seconds: float) -> None:
+        # Only now: it has a key of ours, which this package makes.
+        from toolcrib_mcp.shared.notes import Notes
+
+        self._notes = Notes(store, kind="continuation")
+        self._seconds = seconds
+
+    def remember(self, call: GuardedCall, state: object) -> None:
+        """The server of an approved call has asked, and gave this `requestState`, or none.
+
+        Raises:
+            StoreError: The database failed.
+        """
+        self._notes.add(_key(call, state), {"": b""}, seconds=self._seconds)
+
+    def take(self, call: GuardedCall, params: Mapping[str, Any]) -> bool:
+        """Whether a request answers such a question; if it does, no second one will.
+
+        Raises:
+            StoreError: The database failed.
+        """
+        return self._notes.take(_key(call, params.get("requestState"))) is not None
 
 
 def _key(call: GuardedCall, state: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.approvals.book import TTL, ApprovalBook, Unkeepable
-from toolcrib_mcp.approvals.continuing import Continuations
+from toolcrib_mcp.approvals.continuing import Continuations, SharedContinuations
 from toolcrib_mcp.approvals.questions import DENIED, GRANTED, KeptQuestion
 from toolcrib_mcp.approvals.subjects import CallFacts, subject_of, summary_of
 from toolcrib_mcp.front.confirming import (
@@ -30,17 +31,21 @@ from toolcrib_mcp.relay.questions import asks
 from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.upstreams.eras import Era
 from toolcrib_runtime.errors import ApprovalRefused, ApprovalRequired
+from toolcrib_store import StoreError
 
 if TYPE_CHECKING:
     from toolcrib_mcp.safeguards.call import GuardedCall
     from toolcrib_runtime.policy.approval_tokens import Grant
     from toolcrib_runtime.policy.approvals import ApprovalSubject, PendingApproval
+    from toolcrib_store import Store
 
 STATE_PREFIX: Final = "toolcrib-approval-"
 """How the `requestState` of a question of ours begins; any other is a server's."""
 
 PATIENCE: Final = 300.0
 """The seconds that a person has to answer, where the client waits for that within its request."""
+
+_logger = logging.getLogger("toolcrib.mcp")
 
 COMMAND: Final = "toolcrib approvals grant"
 
@@ -69,14 +74,24 @@ class ApprovalDesk:
     """Finds out whether somebody allows a call, and takes every approval once.
 
     `command` is what a person types, with the id behind it, to allow a call of a client that cannot ask; `None` if
-    there is no place where that could be done. `patience` is how many seconds a client has to answer.
+    there is no place where that could be done. `patience` is how many seconds a client has to answer. In a `shared`
+    store other replicas see which questions of servers are part of a call that was approved.
     """
 
-    def __init__(self, book: ApprovalBook, *, patience: float = PATIENCE, command: str | None = COMMAND) -> None:
+    def __init__(
+        self,
+        book: ApprovalBook,
+        *,
+        patience: float = PATIENCE,
+        command: str | None = COMMAND,
+        shared: Store | None = None,
+    ) -> None:
         self._book = book
         self._patience = patience
         self._command = command
-        self._continuations = Continuations(seconds=TTL, now=book.now)
+        self._continuations: Continuations | SharedContinuations = Continuations(seconds=TTL, now=book.now)
+        if shared is not None:
+            self._continuations = SharedContinuations(shared, seconds=TTL)
 
     async def clear(self, call: GuardedCall, *, reason: str, policy_version: str) -> Cleared | Question:
         """The approval of a call: the one that came with it, was given at the command line, or is asked for now.
@@ -98,7 +113,7 @@ class ApprovalDesk:
         settled = answered(request.params, prefix=STATE_PREFIX) if is_modern else None
         if settled is not None and settled[1] != "none":
             return await self._decided(asked, *settled)
-        if settled is None and self._continuations.take(call, request.params):
+        if settled is None and await self._continues(call, request.params):
             return Cleared(request=request)
         found = await asyncio.to_thread(self._book.find, asked.subject)
         if found is not None and found.state == DENIED:
@@ -116,10 +131,20 @@ class ApprovalDesk:
                 return await self._decided(asked, pending, decision)
         raise await self._kept(asked, instead_of=None if granted is None else granted.id)
 
-    def note_question(self, call: GuardedCall, result: Mapping[str, Any]) -> None:
+    async def note_question(self, call: GuardedCall, result: Mapping[str, Any]) -> None:
         """If the result of an approved call asks the client something, its answer needs no approval of its own."""
-        if asks(result):
-            self._continuations.remember(call, result.get("requestState"))
+        if not asks(result):
+            return
+        try:
+            await asyncio.to_thread(self._continuations.remember, call, result.get("requestState"))
+        except StoreError as failure:
+            # The call was made, and its result is the client's: at worst somebody is asked again.
+            _logger.warning("that a server asked something is not written down: %s", failure.message)
+
+    async def _continues(self, call: GuardedCall, params: Mapping[str, Any]) -> bool:
+        if "requestState" not in params and "inputResponses" not in params:
+            return False
+        return await asyncio.to_thread(self._continuations.take, call, params)
 
     async def _decided(self, asked: _Asked, pending: PendingApproval, decision: Decision) -> Cleared:
         if decision == "no":

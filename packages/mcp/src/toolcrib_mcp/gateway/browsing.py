@@ -22,10 +22,12 @@ from toolcrib_mcp.errors import GatewayError
 from toolcrib_mcp.gateway.cards import PageCard, node_card, tool_card
 from toolcrib_mcp.gateway.compact_schema import SCHEMA_TOKENS, compact_schema
 from toolcrib_mcp.gateway.seen import BREAKPOINT, SeenCards
+from toolcrib_mcp.gateway.shared_seen import SharedSeenCards
 from toolcrib_mcp.outward import ARGS_INVALID
 
 if TYPE_CHECKING:
     from toolcrib_mcp.proxy import ProxyRuntime
+    from toolcrib_store import Store
 
 Detail: TypeAlias = Literal["card", "schema"]
 
@@ -70,17 +72,26 @@ class _Found(NamedTuple):
 class Browser:
     """Shows the tools of a hub page by page.
 
-    With `cache_stable` each client gets what it has seen before first, unchanged, and notes at the end.
+    With `cache_stable` each client gets what it has seen before first, unchanged, and notes at the end; what it has
+    seen is in the `shared` store, if there is one.
     """
 
     def __init__(
-        self, runtime: ProxyRuntime, *, cache_stable: bool = False, limit: int = 8, embedder: Embedder | None = None
+        self,
+        runtime: ProxyRuntime,
+        *,
+        cache_stable: bool = False,
+        limit: int = 8,
+        embedder: Embedder | None = None,
+        shared: Store | None = None,
     ) -> None:
         self._runtime = runtime
         self._limit = limit
         self.embedder = embedder
         """Finds tools by meaning, too; it may come later, when it is ready."""
-        self._seen = SeenCards() if cache_stable else None
+        self._stable = cache_stable
+        self._seen = SeenCards()
+        self._shared_seen = None if shared is None else SharedSeenCards(shared)
 
     async def browse(
         self,
@@ -98,6 +109,7 @@ class Browser:
             QueryError: The request cannot be searched for.
             PathInvalid: The text is no path.
             PathNotFound: The path leads nowhere; the details have the nearest ones.
+            StoreError: What the client has seen cannot be read from the store that is shared.
             UpstreamError: No tool is known, and every server failed; never an empty page in place of that.
         """
         try:
@@ -107,8 +119,7 @@ class Browser:
 
     def forget(self, client: str) -> None:
         """The client has gone."""
-        if self._seen is not None:
-            self._seen.forget(client)
+        self._seen.forget(client)
 
     async def _browse(
         self, query: str | None, path: str | None, limit: int | None, detail: Detail, client: str
@@ -123,14 +134,19 @@ class Browser:
         else:
             found = _at(snapshot, path, limit)
         schemas = await asyncio.to_thread(_schemas, snapshot, found.cards) if detail == "schema" else {}
-        cards = found.cards if self._seen is None else self._seen.arrange(client, found.cards)
+        cards = await self._arranged(client, found.cards) if self._stable else found.cards
         return BrowseResult(
-            text=_text(self._note(found.note), cards, schemas, is_stable=self._seen is not None),
+            text=_text(self._note(found.note), cards, schemas, is_stable=self._stable),
             cards=tuple(cards),
             schemas=schemas,
             total=found.total,
             unavailable=self._runtime.missing.told(),
         )
+
+    async def _arranged(self, client: str, page: list[PageCard]) -> list[PageCard]:
+        if self._shared_seen is None:
+            return self._seen.arrange(client, page)
+        return await asyncio.to_thread(self._shared_seen.arrange, client, page)
 
     async def _found(self, snapshot: CatalogSnapshot, query: str, limit: int) -> _Found:
         # In a thread: the first search after a change builds the index anew, and a sentence model takes its time.

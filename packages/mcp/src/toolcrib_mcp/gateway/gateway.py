@@ -28,14 +28,15 @@ if TYPE_CHECKING:
     from toolcrib_mcp.safeguards.call import RiskCheck
     from toolcrib_mcp.safeguards.checkpoint import Checkpoint
     from toolcrib_mcp.views import View
-    from toolcrib_store import Artifacts
+    from toolcrib_store import Artifacts, Store
 
 
 class Gateway:
     """Any number of tools for a few hundred tokens: found by words or by path, called by id, and read in parts.
 
     `artifacts` keeps results that are too large to send; without it every result comes back as it is. `settings` are
-    those of the hub's configuration unless others are given. With a `checkpoint` every call passes that first.
+    those of the hub's configuration unless others are given. With a `checkpoint` every call passes that first. With a
+    `shared` store, clients find at any replica what they have seen at another.
     Whatever has an event loop may use it: what is asked without a `caller` or `request` is asked by the local user.
     Close it before the hub, or use it as a context manager.
     """
@@ -49,6 +50,7 @@ class Gateway:
         relay: Relay | None = None,
         embedder: Embedder | None = None,
         checkpoint: Checkpoint | None = None,
+        shared: Store | None = None,
     ) -> None:
         chosen = GatewayBehaviour.of(hub.config.settings) if settings is None else settings
         shelf = None if artifacts is None else Shelf(artifacts)
@@ -57,7 +59,11 @@ class Gateway:
             hub, relay=relay, cache_stable=chosen.cache_stable, patience=chosen.patience, checkpoint=checkpoint
         )
         self._browser = Browser(
-            self._runtime, cache_stable=chosen.cache_stable, limit=chosen.browse_limit, embedder=embedder
+            self._runtime,
+            cache_stable=chosen.cache_stable,
+            limit=chosen.browse_limit,
+            embedder=embedder,
+            shared=shared,
         )
         self._screen = Screen(shelf, whole_tokens=chosen.whole_tokens, summary_tokens=chosen.summary_tokens)
         self._executor = Executor(self._runtime, shelf=shelf, screen=self._screen)

@@ -40,7 +40,8 @@ async def open_gateway_service(
         store = await _own_store(state_dir, holding) if safeguards is None else safeguards.store
         artifacts = Artifacts(store, limits=limits_of(hub.config.settings.artifacts))
         checkpoint = None if safeguards is None else safeguards.checkpoint
-        gateway = Gateway(hub, artifacts=artifacts, checkpoint=checkpoint)
+        shared = None if safeguards is None else safeguards.shared
+        gateway = Gateway(hub, artifacts=artifacts, checkpoint=checkpoint, shared=shared)
         if personal is None:
             return GatewayService(gateway, holding=holding.pop_all())
         from toolcrib_mcp.personal import Members, PersonalGatewayService

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from toolcrib_core import ChoiceCard
@@ -37,14 +37,12 @@ class SeenCards:
         """
         seen = self._of(client)
         known = {each.card.id: seen[each.card.id] for each in page if each.card.id in seen}
-        new = {each.card.id: each for each in page if each.card.id not in seen}
-        for tool_id, card in {**known, **new}.items():
+        for tool_id, card in ({each.card.id: each for each in page} | known).items():
             seen[tool_id] = card
             seen.move_to_end(tool_id)
         while len(seen) > MAX_SEEN:
             seen.popitem(last=False)
-        marker = [_MARKER] if known and new else []
-        return [*(known[each] for each in sorted(known)), *marker, *(new[each] for each in sorted(new))]
+        return arranged(page, known)
 
     def forget(self, client: str) -> None:
         """The client has gone."""
@@ -56,3 +54,10 @@ class SeenCards:
         while len(self._clients) > MAX_CLIENTS:
             self._clients.popitem(last=False)
         return seen
+
+
+def arranged(page: Sequence[PageCard], known: Mapping[str, PageCard]) -> list[PageCard]:
+    """What is known of the page as it is known, a marker, and what is new; each part by id."""
+    new = {each.card.id: each for each in page if each.card.id not in known}
+    marker = [_MARKER] if known and new else []
+    return [*(known[each] for each in sorted(known)), *marker, *(new[each] for each in sorted(new))]

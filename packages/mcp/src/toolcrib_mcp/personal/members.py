@@ -130,6 +130,7 @@ class Members:
             artifacts=self._artifacts,
             embedder=self._embedder,
             checkpoint=None if safeguards is None else safeguards.checkpoint,
+            shared=None if safeguards is None else safeguards.shared,
         )
         return _Member(hub=own, gateway=gateway)
 

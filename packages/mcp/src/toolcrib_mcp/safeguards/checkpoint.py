@@ -100,7 +100,7 @@ class Checkpoint:
         else:
             result = await self.idempotent.run(call, send, first=clear)
         if asks and notes.reached and self.desk is not None:
-            self.desk.note_question(call, result)
+            await self.desk.note_question(call, result)
         return result
 
     async def _cleared(

@@ -18,17 +18,23 @@ from toolcrib_mcp.policy import USAGE_LINE, CallBudgets, CallLimits, PolicySourc
 from toolcrib_mcp.redaction import ResultRedactor, configured_secrets
 from toolcrib_mcp.safeguards.checkpoint import Checkpoint
 from toolcrib_mcp.safeguards.noting import CallRecorder
+from toolcrib_mcp.shared import SHARED_LINE, forget_notes, shared_key
 from toolcrib_mcp.state_files import ARTIFACTS
 from toolcrib_runtime.guards.secrets import Scrubber, Secret
 from toolcrib_store import SqlLedger, Store, open_store, sweeping
 
 if TYPE_CHECKING:
     from toolcrib_mcp.config import GatewayConfig
+    from toolcrib_mcp.shared import SharedDatabase
 
-GATEWAY_LINES: Final = (PINS_LINE, APPROVALS_LINE, USAGE_LINE, AUDIT_LINE)
-"""What the database holds beside artifacts and ledgers."""
+GATEWAY_LINES: Final = (PINS_LINE, APPROVALS_LINE, USAGE_LINE, AUDIT_LINE, SHARED_LINE)
+"""What the database holds beside artifacts and ledgers; the last one only where replicas share it."""
 
-GATEWAY_SWEEPS: Final = {APPROVALS_LINE: ("questions", forget_questions), USAGE_LINE: ("usage", forget_usage)}
+GATEWAY_SWEEPS: Final = {
+    APPROVALS_LINE: ("questions", forget_questions),
+    USAGE_LINE: ("usage", forget_usage),
+    SHARED_LINE: ("notes", forget_notes),
+}
 """By line: what of it expires, and how it is forgotten."""
 
 
@@ -39,6 +45,13 @@ class Safeguards:
     store: Store
     checkpoint: Checkpoint
     pins: PinBook | None
+    replicated: StateKey | None = None
+    """The key that other replicas have, too, where the store is one that they share."""
+
+    @property
+    def shared(self) -> Store | None:
+        """The store, where replicas share it."""
+        return None if self.replicated is None else self.store
 
     def of(self, principal: str) -> Safeguards:
         """Those for the servers that one principal has beside everybody's; they have pins of their own."""
@@ -50,15 +63,20 @@ class Safeguards:
 
 @asynccontextmanager
 async def open_safeguards(
-    config: GatewayConfig, *, state_dir: Path | None, secrets: Iterable[Secret] = ()
+    config: GatewayConfig,
+    *,
+    state_dir: Path | None,
+    secrets: Iterable[Secret] = (),
+    shared: SharedDatabase | None = None,
 ) -> AsyncIterator[Safeguards]:
     """The safeguards of a configuration; everything that waits to be written is written at the end.
 
     `state_dir` is the directory of this configuration alone; without it nothing outlives the process. `secrets` are
-    taken out of results beside those of the configuration.
+    taken out of results beside those of the configuration. With a `shared` database everything but the audit is in
+    that, for all replicas together; each of them has an audit of its own in its `state_dir`.
 
     Raises:
-        ConfigError: The policy, the lock file or a key file cannot be used.
+        ConfigError: The policy, the lock file or a key cannot be used.
         StoreError: The database cannot be opened.
         AuditUnusable: The audit cannot be written.
     """
@@ -67,10 +85,13 @@ async def open_safeguards(
         directory = state_dir
         if directory is None:
             directory = Path(holding.enter_context(TemporaryDirectory(prefix="toolcrib-")))
-        store = holding.enter_context(await asyncio.to_thread(open_database, directory))
-        key = state_key(state_dir)
+        target = directory / ARTIFACTS if shared is None else shared.target
+        store = holding.enter_context(await asyncio.to_thread(open_database, target, shared=shared is not None))
+        replicated = None if shared is None else await asyncio.to_thread(shared_key, store, shared.sealed_with)
+        key = state_key(state_dir) if replicated is None else replicated
         policy = PolicySource.of(config)
-        await holding.enter_async_context(sweeping(store, more=dict(GATEWAY_SWEEPS.values())))
+        sweeps = dict(sweep for line, sweep in GATEWAY_SWEEPS.items() if line in store.lines)
+        await holding.enter_async_context(sweeping(store, more=sweeps))
         ledger = SqlLedger(store)
         holding.callback(ledger.close)
         pins = await asyncio.to_thread(open_pins, config, store)
@@ -79,12 +100,13 @@ async def open_safeguards(
         yield Safeguards(
             store=store,
             pins=pins,
+            replicated=replicated,
             checkpoint=Checkpoint(
                 policy=policy,
                 pins=pins,
                 limits=CallLimits(policy),
                 budgets=CallBudgets(policy, store),
-                desk=_desk(store, key, keeps=state_dir is not None),
+                desk=_desk(store, key, keeps=state_dir is not None or shared is not None),
                 idempotent=IdempotentCalls(ledger, key),
                 redactor=ResultRedactor(known, known_formats=config.settings.redact == "known-formats"),
                 recorder=await _recorder(config, directory, store, known, holding),
@@ -92,19 +114,20 @@ async def open_safeguards(
         )
 
 
-def open_database(directory: Path) -> Store:
-    """The database of a configuration's directory, with everything that a gateway keeps.
+def open_database(target: Path | str, *, shared: bool = False) -> Store:
+    """The database of a configuration, with everything that a gateway keeps; also for other replicas if it is `shared`.
 
     Raises:
         StoreError: It cannot be opened.
     """
-    return open_store(directory / ARTIFACTS, lines=GATEWAY_LINES)
+    return open_store(target, lines=GATEWAY_LINES if shared else GATEWAY_LINES[:-1])
 
 
 def _desk(store: Store, key: StateKey, *, keeps: bool) -> ApprovalDesk:
     book = ApprovalBook(store, key)
+    shared = store if SHARED_LINE in store.lines else None
     # What ends with this process nobody can decide at the command line.
-    return ApprovalDesk(book) if keeps else ApprovalDesk(book, command=None)
+    return ApprovalDesk(book, shared=shared) if keeps else ApprovalDesk(book, command=None)
 
 
 async def _recorder(
@@ -113,6 +136,9 @@ async def _recorder(
     settings = config.settings.audit
     if not settings.enabled:
         return CallRecorder()
+    if store.file != directory / ARTIFACTS:
+        # The heads belong to the files of this directory: another replica could not check them.
+        store = holding.enter_context(await asyncio.to_thread(open_store, directory / ARTIFACTS, lines=[AUDIT_LINE]))
     journal = await asyncio.to_thread(
         open_journal, directory, store=store, scrubber=Scrubber(secrets), arguments=settings.arguments
     )

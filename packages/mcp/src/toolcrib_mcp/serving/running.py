@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from toolcrib_mcp.proxy import ProxyService
     from toolcrib_mcp.relay import TransparentService
     from toolcrib_mcp.safeguards import Safeguards
+    from toolcrib_mcp.shared import SharedDatabase
+    from toolcrib_mcp.shared.session_book import SessionBook
     from toolcrib_mcp.upstreams import Connect
 
 Mode: TypeAlias = Literal["gateway", "proxy", "transparent"]
@@ -70,6 +72,7 @@ async def serve(
     open_vectors: OpenVectors | None = None,
     upstreams: Mapping[str, Connect] | None = None,
     admission: Admission = ANYBODY,
+    shared: SharedDatabase | None = None,
 ) -> None:
     """Serve a configuration over HTTP, or without `http` over standard input and output, until it is to stop.
 
@@ -78,13 +81,15 @@ async def serve(
     answered while the servers are still starting. `state_dir` is the directory of this configuration alone, in which
     known tools, live health and large results are kept; without it, none of them outlives the process. `upstreams` are
     servers beside those of the configuration, by name; whoever brings them closes what they hold afterwards.
-    `admission` says who is let in, and what they have of their own.
+    `admission` says who is let in, and what they have of their own. With a `shared` database it is one of several
+    replicas, each of which answers as any other would.
 
     Every call passes the safeguards of the configuration: pins, policy, limits, approvals, audit. They are opened while
     the servers start, after the policy and the lock file were found usable; before they are open, nobody is served.
 
     Raises:
-        ConfigError: The address cannot be listened at, or must not be; or the policy or the lock file cannot be used.
+        ConfigError: The address cannot be listened at, or must not be; or the policy, the lock file or the key of the
+            shared database cannot be used.
         OSError: Standard input or output is closed.
         StoreError: The database of large results cannot be opened.
         ValueError: A server of `upstreams` has the name or the namespace of another.
@@ -106,7 +111,7 @@ async def serve(
                     started = asyncio.Event()
                     background.spawn(_start(hub, started))
                     await hub.dialled(timeout=DIALLING)
-                    safeguards = await holding.enter_async_context(await _safeguards(config, state_dir))
+                    safeguards = await holding.enter_async_context(await _safeguards(config, state_dir, shared))
                     pins.set_result(safeguards.pins)
                     safeguards.checkpoint.recorder.start()
                     serving = _Serving(
@@ -184,8 +189,17 @@ class _Serving:
             mounts=self.admission.mounts,
             on_front=apps.append,
             on_ready=lambda url: self._ready(url, background, sessions=lambda: apps[0].sessions),
+            book=self._book(),
         )
         await unless(self.stop.asked, front)
+
+    def _book(self) -> SessionBook | None:
+        key = self.safeguards.replicated
+        if key is None:
+            return None
+        from toolcrib_mcp.shared.session_book import SessionBook
+
+        return SessionBook(self.safeguards.store, key)
 
     def _ready(self, url: str | None, background: Background, *, sessions: Callable[[], int]) -> None:
         if self.state_dir is not None:
@@ -217,10 +231,14 @@ async def _start(hub: Hub, started: asyncio.Event) -> None:
     started.set()
 
 
-async def _safeguards(config: GatewayConfig, state_dir: Path | None) -> AbstractAsyncContextManager[Safeguards]:
+async def _safeguards(
+    config: GatewayConfig, state_dir: Path | None, shared: SharedDatabase | None
+) -> AbstractAsyncContextManager[Safeguards]:
     # In a thread, since it is the database that takes long to import; servers that are ready meanwhile are heard.
     safeguards = await asyncio.to_thread(import_module, "toolcrib_mcp.safeguards.opening")
-    opening: AbstractAsyncContextManager[Safeguards] = safeguards.open_safeguards(config, state_dir=state_dir)
+    opening: AbstractAsyncContextManager[Safeguards] = safeguards.open_safeguards(
+        config, state_dir=state_dir, shared=shared
+    )
     return opening
 
 
