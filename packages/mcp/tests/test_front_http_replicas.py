@@ -158,6 +158,12 @@ async def test_a_forged_or_edited_name_is_refused_alike_everywhere(replicas: Rep
     assert [(each.status_code, each.text) for each in refused] == [(404, refused[0].text)] * 2
 
 
+async def test_a_request_that_names_no_session_is_refused_alike_everywhere(replicas: Replicas) -> None:
+    refused = [await each.handshake("tools/list") for each in (replicas.a, replicas.b)]
+
+    assert [(each.status_code, each.text) for each in refused] == [(400, refused[0].text)] * 2
+
+
 async def test_a_session_is_known_only_to_whom_it_belongs_at_every_replica(store: Store) -> None:
     async def authenticate(token: str) -> Identity | None:
         return BEARERS.get(token)
@@ -305,8 +311,10 @@ async def test_a_session_that_cannot_be_ended_everywhere_goes_on(store: Store) -
 
     with pytest.raises(Refusal) as refused:
         await sessions.end(session)
+    with pytest.raises(Refusal) as not_passed_on:
+        await sessions.pass_on(session, {"jsonrpc": "2.0", "id": 1, "result": {}})
 
-    assert (refused.value.status, len(sessions)) == (503, 1)
+    assert (refused.value.status, not_passed_on.value.status, len(sessions)) == (503, 503, 1)
     await sessions.aclose()
 
 
