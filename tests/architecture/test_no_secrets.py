@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from checks.secret_scan import suspicions_in
 from checks.workspace import ROOT
 from tests.repository_files import repository_files
+from tests.secret_scan import suspicions_in
 
 _RANDOM = "q7Rk2" + "XvB9d" + "Lw4Zt" + "M1nCy"
 _FRAME = "-----{} RSA " + "PRIVATE" + " KEY-----"

@@ -41,7 +41,7 @@ pytestmark = [pytest.mark.enable_socket, pytest.mark.req("GW-9.2")]
 
 KEY = StateKey(bytes(range(32)))
 ALICE = Identity(name="alice", scopes=frozenset({"b", "a"}))
-BOB = Identity(name="bob", is_admin=True)
+BOB = Identity(name="bob")
 BEARERS = {"alice-token": ALICE, "bob-token": BOB}
 
 

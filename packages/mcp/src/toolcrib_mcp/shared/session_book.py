@@ -172,7 +172,7 @@ def _written(settled: Settled) -> bytes:
     }
     if identity is not None:
         scopes = None if identity.scopes is None else sorted(identity.scopes)
-        said["identity"] = {"name": identity.name, "scopes": scopes, "admin": identity.is_admin}
+        said["identity"] = {"name": identity.name, "scopes": scopes}
     return orjson.dumps(said)
 
 
@@ -180,7 +180,7 @@ def _read(said: Mapping[str, Any]) -> Settled:
     who, identity = said["identity"], None
     if who is not None:
         scopes = None if who["scopes"] is None else frozenset(who["scopes"])
-        identity = Identity(name=who["name"], scopes=scopes, is_admin=who["admin"])
+        identity = Identity(name=who["name"], scopes=scopes)
     caller = Caller(
         era=Era.HANDSHAKE,
         protocol_version=said["version"],
