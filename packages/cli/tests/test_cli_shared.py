@@ -72,9 +72,9 @@ def test_the_doctor_looks_at_the_database_that_is_shared(options: list[str]) -> 
 
 
 def test_servers_are_tried_against_the_pins_of_all_replicas(options: list[str]) -> None:
-    status, failures = probe(_asked(options), timeout=5)
+    found = probe(_asked(options), timeout=5)
 
-    assert (status["servers"], failures) == ({}, {})
+    assert (found.status["servers"], found.failures) == ({}, {})
 
 
 def test_the_master_key_before_opens_the_key_until_it_is_sealed_anew(

@@ -159,7 +159,7 @@ async def test_a_configuration_that_cannot_be_used_ends_with_two(workshop):
 
     outcome = await workshop.run("status", "--json")
 
-    assert (outcome.code, outcome.out) == (2, "")
+    assert (outcome.code, json.loads(outcome.out)["error"]["code"]) == (2, "toolbox.invalid-config")
     assert outcome.err.startswith("error: ")
 
 
