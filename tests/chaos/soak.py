@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import logging
 import os
 import random
 import re
@@ -195,6 +196,8 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="where everything is written; it stays there")
     parser.add_argument("--json", action="store_true", help="print one object in place of a line")
     options = parser.parse_args()
+    # Clients leave while they are being answered, of which the SDK's client logs a traceback each time.
+    logging.getLogger("mcp.client.streamable_http").setLevel(logging.CRITICAL)
     # Also where the configuration is read to ask for the status.
     secret = os.environ.setdefault(canary.VARIABLE, canary.new_canary())
     with ExitStack() as holding:
