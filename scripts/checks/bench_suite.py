@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.write:
         record = {**read_record(FIGURES), **{name: each for name, each in outcomes.items() if each.rows}}
         FIGURES.write_text(json.dumps(as_record(record), indent=1) + "\n", "utf-8")
-        write_page(record)
+        write_page(read_record(FIGURES))  # in the order in which a later page is made of it, too
     return 1 if any(each.failed for each in outcomes.values()) else 0
 
 
