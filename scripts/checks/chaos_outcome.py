@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 _KILLED: Final = re.compile(r"kill -9 x (\d+): (\{[^}]*\})")
@@ -48,6 +48,16 @@ class ChaosOutcome:
     soak: str | None = None
     problems: tuple[str, ...] = ()
     """Everything that is wrong, a line each."""
+
+
+def with_what_was_kept(new: ChaosOutcome, kept: ChaosOutcome | None, *, parts: Iterable[str]) -> ChaosOutcome:
+    """A new outcome; of the soak and of all the rest, what this run left out is as it was kept before."""
+    if kept is None:
+        return new
+    if set(parts) == {"soak"}:
+        others = [each for each in kept.problems if not each.startswith("soak: ")]
+        return replace(kept, soak=new.soak, problems=(*others, *new.problems))
+    return new if "soak" in parts else replace(new, soak=kept.soak)
 
 
 def count_cases(cases: Iterable[Mapping[str, Any]]) -> tuple[Counter[str], dict[str, Counter[str]]]:

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from checks import canary
-from checks.chaos_outcome import ChaosOutcome, Kills, count_cases, kills_told, render_line
+from checks.chaos_outcome import ChaosOutcome, Kills, count_cases, kills_told, render_line, with_what_was_kept
 from checks.descendants import adopt_orphans, end_descendants
-from checks.reliability_page import OUTCOME, write_page
+from checks.reliability_page import OUTCOME, read_outcome, write_page
 from checks.workspace import ROOT
 
 PARTS: Final = ("faults", "kills", "fuzz", "soak")
@@ -47,7 +47,8 @@ def main(arguments: list[str] | None = None) -> int:
     for problem in problems[:_SHOWN]:
         print(f"PROBLEM: {problem}", file=sys.stderr)
     if options.write:
-        OUTCOME.write_text(json.dumps(asdict(outcome), indent=1) + "\n", "utf-8")
+        kept = with_what_was_kept(outcome, read_outcome(OUTCOME), parts=options.only)
+        OUTCOME.write_text(json.dumps(asdict(kept), indent=1) + "\n", "utf-8")
         write_page()
     print(*filter(None, (outcome.soak, render_line(outcome))), sep="\n")
     return 1 if problems else 0

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from checks import canary, chaos_suite, reliability_page
-from checks.chaos_outcome import ChaosOutcome, Kills, count_cases, kills_told, render_line
+from checks.chaos_outcome import ChaosOutcome, Kills, count_cases, kills_told, render_line, with_what_was_kept
 from checks.chaos_suite import ChaosRun
 from checks.workspace import ROOT
 
@@ -276,6 +276,18 @@ def test_one_line_comes_last_and_what_is_wrong_comes_before_it(
     kept = reliability_page.read_outcome(tmp_path / "outcome.json")
     assert kept is not None
     assert (kept.leaked, kept.canary_hits, kept.soak) == (1, 1, "soak: fine")
+
+
+def test_what_a_run_leaves_out_stays_as_it_was_kept() -> None:
+    kept = ChaosOutcome(leaked=0, soak="soak: before", problems=("soak: memory grew", "failed: a"))
+    faults, soaked = ChaosOutcome(leaked=2), ChaosOutcome(soak="soak: now", problems=("soak: swapped",))
+
+    assert with_what_was_kept(faults, None, parts=["faults"]) == faults
+    assert with_what_was_kept(faults, kept, parts=["faults", "kills"]) == ChaosOutcome(leaked=2, soak="soak: before")
+    assert with_what_was_kept(soaked, kept, parts=["faults", "soak"]) == soaked
+    assert with_what_was_kept(soaked, kept, parts=["soak"]) == ChaosOutcome(
+        leaked=0, soak="soak: now", problems=("failed: a", "soak: swapped")
+    )
 
 
 def test_only_the_parts_that_are_asked_for_are_run(monkeypatch: pytest.MonkeyPatch) -> None:
