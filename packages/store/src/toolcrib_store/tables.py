@@ -1,4 +1,4 @@
-"""The tables, as the newest migration leaves them."""
+"""The tables of artifacts and ledgers, as the newest migration leaves them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables, as the newest migration leaves them."""
+"""The tables of toolsets and access tokens, as the newest migration leaves them."""
 
 from __future__ import annotations
 

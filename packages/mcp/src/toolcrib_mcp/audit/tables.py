@@ -1,4 +1,4 @@
-"""The table, as the newest migration leaves it."""
+"""The table of signed heads, as the newest migration leaves it."""
 
 from __future__ import annotations
 
