@@ -19,6 +19,7 @@ _PENDING: dict[str, str | None] = {
     "H": None,
     "I": None,
     "J": None,
+    "K": "comes with the closing of the security review",
 }
 
 
@@ -393,4 +394,125 @@ FAULTS: tuple[Fault, ...] = (
     Fault("J3", "public name removed or signature changed", "API snapshot test fails"),
     Fault("J4", "wheel installed alone on 3.11-3.14, lowest and newest dependencies", "import + smoke pass"),
     Fault("J5", "known-vulnerable dependency", "audit job fails with a dated exception list"),
+    Fault(
+        "K1",
+        "enum of 249 and of 18,000 values × 490 KB of wrong arguments, call denied or allowed",
+        "refused in ≤ 250 ms and ≤ 64 MB; others' p99 unaffected",
+    ),
+    Fault(
+        "K2",
+        "nested bounded repetition, 10 MB regex programs, numeric enums × 99,000 items, deep `anyOf`",
+        "refused at registration or bounded per validation",
+    ),
+    Fault(
+        "K3",
+        "chunked trailers, pipelined heads behind a stream, header floods, with and without token",
+        "connection closed; ≤ 8 MB growth",
+    ),
+    Fault(
+        "K4",
+        (
+            "every route and method, by reflection: management API, resources, prompts, completions, tasks, vendor and "
+            "misspelt methods"
+        ),
+        "on the pipeline (policy, limit, budget, audit, redaction) or refused",
+    ),
+    Fault(
+        "K5",
+        "toolset settings changed to another host, header or type by user, limited token, database writer",
+        "key asked for again; a changed row does not decrypt",
+    ),
+    Fault(
+        "K6",
+        "transparent mode: arguments that are a list, text, number; extra members of `params`",
+        "refused; an approval covers all params",
+    ),
+    Fault(
+        "K7",
+        "audit tail cut, newest segment and head removed, head replaced by a `prevSig`, whole database rolled back",
+        "`verify` names each (rollback: with an anchor)",
+    ),
+    Fault(
+        "K8",
+        "state folder, database, key, audit key, configuration: foreign owner, group-writable, link",
+        "not served",
+    ),
+    Fault(
+        "K9",
+        "context pack of another principal: list, read, write, delete, reference, page token",
+        "not found",
+    ),
+    Fault(
+        "K10",
+        "`_meta`, instructions, prompts, resource descriptions changed after pinning",
+        "withheld or flagged as tools are",
+    ),
+    Fault(
+        "K11",
+        "configured secret in resources, prompts, completions, descriptions, instructions, logs, cached catalogue",
+        "redacted",
+    ),
+    Fault(
+        "K12",
+        (
+            "one principal opens every session, connection, stream, artifact, approval; wrong tokens at full speed; "
+            "bodies before authentication"
+        ),
+        "own quota only; others served at ≥ 80 %",
+    ),
+    Fault(
+        "K13",
+        "pack: scheduling, SysV IPC, namespaces, clock, host names, `/proc/self/net`, `mountinfo`",
+        "refused or private",
+    ),
+    Fault(
+        "K14",
+        "pack environment without grants: any variable of the gateway",
+        "absent",
+    ),
+    Fault(
+        "K15",
+        "`init` on secrets in `-e NAME=…`, glued flags, `-p`/`-k`, URL paths, headers",
+        "none in clear",
+    ),
+    Fault(
+        "K16",
+        "denial, then an older acceptance; acceptance, then a denial; both at once",
+        "the denial holds",
+    ),
+    Fault(
+        "K17",
+        "http pack redirected to another host or scheme (301–308)",
+        "refused; body not sent",
+    ),
+    Fault(
+        "K18",
+        "one result of 10,000 parts; huge result `_meta`",
+        "bounded per result; others' results still stored",
+    ),
+    Fault(
+        "K19",
+        "duplicate JSON keys, token or host in a trailer, lone surrogates at the HTTP door",
+        "refused",
+    ),
+    Fault(
+        "K20",
+        "tool renamed and edited at once; two tools swap names",
+        "withheld",
+    ),
+    Fault(
+        "K21",
+        "weak JWT keys at the lowest allowed versions of dependencies",
+        "refused",
+    ),
+    Fault(
+        "K22",
+        "look-alike letters of all scripts in names; hidden characters in every text a model reads",
+        "refused or flagged",
+    ),
+    Fault(
+        "K23",
+        "audit cannot be written (disk full, permission, sink down)",
+        "calls refused (setting), nothing lost, said loudly",
+    ),
 )

@@ -17,6 +17,40 @@ _PENDING: dict[str, str | None] = {
     "CP": None,
     "TS": None,
     "GW": None,
+    "CL": None,
+    "CL-1": "under construction",
+    "CL-2": "under construction",
+    "CL-3": "under construction",
+    "CL-4": "under construction",
+    "CL-5": "under construction",
+    "CL-6": "under construction",
+    "CL-7": "under construction",
+    "CL-8": "under construction",
+    "CL-9": "under construction",
+    "CL-10": "under construction",
+    "CL-11": "under construction",
+    "CL-12": "under construction",
+    "CL-13": "under construction",
+    "CL-14": "comes with `install` and profiles: init reads more clients",
+    "CL-15": "comes with `install` and profiles: secrets in an env file or the keyring",
+    "CL-16": "comes with profiles: `toolcrib install CLIENT`",
+    "CL-17": "under construction",
+    "CL-18": "under construction",
+    "CL-19": "under construction",
+    "CL-20": "under construction",
+    "CL-21": "under construction",
+    "CL-22": "comes with views: one computation of what a caller may see",
+    "CL-23": "under construction",
+    "CL-24": "under construction",
+    "CL-25": "under construction",
+    "CT": "comes with the contracts",
+    "CT-1": "under construction",
+    "CT-20": "under construction",
+    "VW": "comes with views",
+    "CN": "comes with connections",
+    "PX": "comes with the extensions of the protocol",
+    "CO": "comes with the console",
+    "EN": "comes with executors on other machines",
 }
 
 # What a built requirement says beyond what is built: the rest comes with the part that is named.
@@ -769,6 +803,461 @@ _TEXTS: dict[str, dict[str, str]] = {
             "Names of the source document are kept where they fit: `ProxyRuntime(cache_stable=…)`, `Catalog.hydrate` "
             "→ `HydrationResult`, `ResultEnvelope`, `GatewayError(code=…)`, `CatalogError`, `ToolIdParts`, "
             "`infer_namespace`."
+        ),
+    },
+    "clients.md": {
+        "CL-1": (
+            "A model gets the same information from a client that passes on `structuredContent` only (Claude Code, "
+            "Codex, pydantic-ai, mcporter) and from one that passes on text only (Gemini CLI, OpenCode, "
+            "openai-agents, langchain-mcp-adapters). A success of the meta-tools is text alone: no "
+            "`structuredContent`, no `outputSchema`; an error's `structuredContent` is the same object as its text "
+            '(document 004\'s structured envelope); cards and envelopes as JSON are in `_meta["io.toolcrib/…"]` for '
+            "programs. A small result of a server passes as it came."
+        ),
+        "CL-2": (
+            "The description of `tool_browse` and the server's instructions name what is behind it: a byte-stable "
+            "digest (servers with a few words each, by coverage of the tree, ≤ 200 tokens for any number of servers; "
+            "the same bytes as long as the catalogue is the same)."
+        ),
+        "CL-3": (
+            "Ids are accepted in every form a model may write, if exactly one tool is meant: with or without "
+            "`#hash8`, wire name, upstream name with server, unique bare name. Errors use the name the caller used."
+        ),
+        "CL-4": (
+            'Every tool can be read whole: `detail: "full"` with one id gives the complete description and the '
+            'complete schema, nothing elided. `detail: "schema"` elides only what it says it elides, with the way to '
+            "the rest."
+        ),
+        "CL-5": (
+            'A page of results ends where relevance drops (no padding to eight); "nothing fits" is said only when '
+            "nothing fits (calibrated on the query sets: ≤ 2 % of answered queries, ≥ 80 % of queries without an "
+            "answer). `exact name` is always first."
+        ),
+        "CL-6": (
+            "Results up to 4,000 tokens (setting) come whole. A result that a server sends twice (text and "
+            "structured) is stored and listed once. Content kinds are recognised: `git log`, diffs, shebang scripts "
+            "and `#` comments are not YAML or Markdown."
+        ),
+        "CL-7": (
+            "No resource limit that was not configured: no address-space limit by default (Chromium reserves "
+            "terabytes). Defaults of every limit are in the reference and shown by `doctor`."
+        ),
+        "CL-8": (
+            "The environment of a server is what its user's session has for finding things (display, agent socket, "
+            "kube config, proxies, CA files, locale, XDG), not secrets: a documented list, `inheritEnv` to add names, "
+            "patterns or `*`."
+        ),
+        "CL-9": (
+            "`type: sse` upstreams work (deprecated transport, still in most client files). `envFile`, "
+            "`${workspaceFolder}`, `${VAR:-default}`, a command with its arguments in one string: understood. One "
+            "server that cannot be used is left out with its reason; the others are served."
+        ),
+        "CL-10": (
+            "Pins settle: a definition that differs between two starts only by the order inside a text list (`a,b` / "
+            "`b,a`) or of an unordered JSON array is the same definition; `pins: off|warn|enforce` per server; a page "
+            "of results says how many tools of which servers are withheld and what a person can do."
+        ),
+        "CL-11": (
+            "toolcrib never starts itself without end: a process knows its depth, and a configuration that leads back "
+            "to itself is refused with a sentence."
+        ),
+        "CL-12": (
+            "`initialize` and the fixed `tools/list` are answered at once, whatever the servers do: no server, one "
+            "hanging server (33 s today), 30 hanging servers within ×1.2 of each other, and a cold `toolcrib serve` "
+            "answers with at most 0.6 s of CPU (3.2 s today: `import mcp` alone is 2 s, the sentence model and the "
+            "database are not needed to answer). Servers start in parallel behind it; a search that comes earlier "
+            "answers from the manifest of known tools and says what is still starting."
+        ),
+        "CL-13": (
+            "Servers start when they are first needed where their tools are known from an earlier start (`start: "
+            "lazy|eager|…`), and stop after idle minutes (setting). A change of `mcp.json` is served within two "
+            "seconds without a restart: added, removed, changed servers only."
+        ),
+        "CL-14": (
+            "`toolcrib init` finds and reads all of: Claude Code (user, project, **local scope under `projects`**, "
+            "`disabledMcpjsonServers`, `headersHelper`), Claude Desktop, Cursor, VS Code (with inputs and their "
+            "defaults), Codex TOML, Gemini CLI (`includeTools`/`excludeTools` become filters), OpenCode, Zed, "
+            "Windsurf, Copilot CLI, Cline, Goose, LM Studio. Nothing is dropped silently."
+        ),
+        "CL-15": (
+            "Secrets are told from settings (`LOG_LEVEL=debug` is no secret; a token inside a URL or an argument is). "
+            "They go into an env file with mode 0600 beside the configuration (or the keyring), never in clear into "
+            "`mcp.json`; `toolcrib secrets list|set|rm`. After `init` everything works without setting a variable by "
+            "hand."
+        ),
+        "CL-16": (
+            "`toolcrib install CLIENT` / `uninstall CLIENT` writes the entry into the client's own file (atomic, with "
+            "a backup, `--dry-run`, `--print`), absolute paths included, with the settings that client needs (Codex: "
+            "approval mode or by-risk; Claude Code: scope). `toolcrib install --list` shows which clients are there."
+        ),
+        "CL-17": (
+            "`toolcrib serve module:toolbox` (and `--toolbox`) serves Python tools; `toolcrib call`, `search`, "
+            "`browse`, `export` take it, too."
+        ),
+        "CL-18": (
+            "Progress: starting servers shows `12 of 28 ready, waiting for jira, playwright`; `status --watch` is "
+            "live; time-outs name the limit and the setting."
+        ),
+        "CL-19": (
+            "The default policy is bearable and safe: a tool that its server declares read-only and that the scan "
+            "does not flag runs; another is asked about **once per tool**, with the answers *once · this session · "
+            "always for this tool · always for this server · no · never*; what is declared destructive is asked about "
+            'each time unless "always" was said. Answers are remembered as rules that `toolcrib policy` shows and '
+            "undoes. Goal: the 15-task day of the study asks ≤ 6 times, the same day again 0 times."
+        ),
+        "CL-20": (
+            "The elicitation form is one choice, no box to tick. A client without elicitation gets a short id "
+            "(`approve K7Q`), the command and the address of the console; `approvals grant K7Q [--always]`. "
+            "`approvals: client` leaves asking to a client that asks itself; `install` sets what fits."
+        ),
+        "CL-21": (
+            "Messages are true: a tool whose server declares `readOnlyHint` is never said to be undeclared. A pack's "
+            "own `requiresApproval` reaches the gateway, and there is one gate: what was approved runs."
+        ),
+        "CL-22": (
+            "What a principal may never call is not listed, searched, suggested or counted for it (property test: no "
+            "byte of a denied definition reaches it, in any mode)."
+        ),
+        "CL-23": (
+            "`scripts/clients` runs the real clients (Claude Code, Codex, Gemini CLI, OpenCode, mcporter, MCP "
+            "Inspector from npm; FastMCP, mcp SDK, pydantic-ai, openai-agents, langchain-mcp-adapters from PyPI), "
+            "each in an environment of its own with an empty home, over stdio and HTTP with a bearer token, before "
+            "**fake model endpoints** that speak the vendors' APIs and record every request. It asserts on what the "
+            "model was sent: the three tools, a page of cards, a large result's summary and handle, an ARGS_INVALID, "
+            "an approval; and prints a table client × transport × what was seen. CI runs at least four of them."
+        ),
+        "CL-24": (
+            "`scripts/servers` installs ≥ 25 real servers from npm and PyPI (the study's list), lists and safely "
+            "calls each directly and through toolcrib, and prints the differences: none expected but those that are "
+            "explained."
+        ),
+        "CL-25": (
+            "`scripts/day` replays the 15 tasks of the study as a scripted agent against those servers, prints calls, "
+            "tokens, questions asked, wrong turns; figures on the page of benchmarks."
+        ),
+    },
+    "contracts.md": {
+        "CT-1": (
+            "One gate: an approved toolpack call runs. Today the inner toolbox of `cli/toolpack` has a second gate "
+            "that nobody can grant, while a pack's `requiresApproval` never reaches the gateway's policy. `toolpack "
+            "run` can be approved, too (`--yes`, terminal question)."
+        ),
+        "CT-2": (
+            "A schema is checked against **its own** dialect before it is upgraded: draft-07 `exclusiveMinimum: true` "
+            "or draft-04 `required: []` is an error, never a silently dropped constraint (`core/definition.py`, "
+            "`toolpacks/refs.py`)."
+        ),
+        "CT-3": (
+            "What a server or script says of a failure reaches the model: the excerpt of an HTTP 4xx/5xx, bounded, "
+            "scrubbed and marked as the server's words, is in the text every provider gets and in the command line's "
+            "output."
+        ),
+        "CT-4": (
+            "Gemini names start with a letter or an underscore; every adapter's names satisfy its SDK's own validators."
+        ),
+        "CT-5": (
+            "stderr beyond its bound is dropped, not a reason to kill a call that succeeds; internal file names are "
+            "in no message."
+        ),
+        "CT-6": ("An OpenAI item that is `in_progress` or has empty arguments is not a call with `{}`."),
+        "CT-7": (
+            "NUL in arguments is judged the same in objects and in JSON text. A pack written by `json.dumps` "
+            "(surrogate-pair escapes) loads. An unknown execution kind is named in the message, with path "
+            "`execution.kind`."
+        ),
+        "CT-8": (
+            "`reviewer` loses nothing: no cut in `why`, titles, descriptions, code lines; what does not fit a page "
+            "continues on the next; where a compact profile cuts, a mark and the way to the rest are there "
+            "(`chunks.py`, `quoting.py`, `profiles.py`, `render.py`)."
+        ),
+        "CT-9": (
+            "Export and import are exact: a pack adopted from its own export is the same pack, timestamps included; "
+            "twins are `ambiguous`, not chosen by invisible digits."
+        ),
+        "CT-10": (
+            "`invalid_instance_name`, and every code of the toolsets contract, is what HTTP answers; 404/405 bodies "
+            "have the same shape; `Toolset` leaves out a null description; the seeded type has a real timestamp; "
+            "`list_all_tool_definitions` exists; `FunctionDefinition` and `toolset_id` of the document are there by "
+            "their names."
+        ),
+        "CT-11": ("`cache_stable`: ids that were hydrated or executed count as seen (document 004 §5.1)."),
+        "CT-12": (
+            "`ARGS_INVALID` of `tool_execute` has the shape of §3.4, `path` included. Pages by path are in the order "
+            "of GW-2.5. No transport name stays in card prose. `ProxyRuntime(cache_stable=True)` has `browse` and "
+            "does what §5 says; a failed hydrate is `HYDRATE_FAILED` where the document says so."
+        ),
+        "CT-13": ("`contains` matches rendered text only (or the code of a chunk is rendered then)."),
+        "CT-14": (
+            "Documentation that document 001 asks for: deprecation and alias examples, `ToolContext` and its "
+            "layering, escaping rules of ids, the JSON Schema draft; `toolbox.invalid-output` in the list of codes."
+        ),
+        "CT-15": (
+            "`to_*_tools` takes a toolbox, a list of runnable tools, one definition, a registry; anything else gets a "
+            'sentence. One tool whose parameter names a provider forbids can be skipped (`on_illegal="skip"`, '
+            "reported) instead of failing the batch."
+        ),
+        "CT-16": (
+            "The umbrella has `toolcrib.core`, `toolcrib.runtime`, `toolcrib.openai` … as subpaths, vendor SDKs as "
+            "optional extras, top-level names with the deprecation note the document asks for; `python -m toolcrib` "
+            "works; a public `ToolId` type."
+        ),
+        "CT-20": (
+            "*Ids.* Document 001 for tools defined in a program: `namespace:name[@version]`, no hash "
+            "(`default:forecast`). Document 004 for tools that come from MCP servers: `#hash8` when there is no "
+            "version. Every lookup accepts an id with or without its hash if one tool is meant (CL-3). Errors show "
+            "the id the caller used."
+        ),
+        "CT-21": (
+            '*Versions.* `resolve` prefers releases to pre-releases; `version_selector="highest"` is the document\'s '
+            "letter; the decision record says so."
+        ),
+        "CT-22": (
+            "*Loader.* `load_dir` adds to what is loaded; the same id twice is an error naming both files, whichever "
+            "call loaded it; `reload()` replaces. Several folders are one catalogue."
+        ),
+        "CT-23": (
+            "*Caps are optional*, as the document says: without them a pack may do what its kind needs (start its own "
+            "program; reach its own URL's host) and nothing else. What it may do is printed by `toolpack list`. "
+            "Operators widen with `--grant-path`, `--grant-env`, `--allow`; interpreters in user directories (pyenv, "
+            "nvm, venvs) and user data folders can be granted."
+        ),
+        "CT-24": (
+            "*Templates* are sandboxed Jinja2 as users know it: expressions, arithmetic, `~`, `if`, `for`, the usual "
+            "filters and tests, in `ImmutableSandboxedEnvironment` with bounds on iterations, output size and time; "
+            "schema defaults fill the input before rendering; `lint` warns of a value that may be absent."
+        ),
+        "CT-25": (
+            "*Text programs.* `cli` and `http` take `input: json|text|args|form|none` and `output: "
+            "json|text|lines|csv`; request bodies are shaped by a template or by `body: [names]`, responses by a JSON "
+            "pointer or JSONPath. `date`, `git log`, `jq` and a form post are one file each, and are examples."
+        ),
+        "CT-26": (
+            "*Context packs.* Names are unique among packs that are not expired; an expired name never blocks a new "
+            "pack. `input get` has a `document` member that can be written back as it is. `ttl` does not bump the "
+            "revision. `read` takes `freshness=expired`. Verdicts: the known list plus any word under "
+            "`verdict_other`, never refused in drafts. Not-found and conflicts of packs keep their own codes through "
+            "the gateway. `delete` of what is not there says so the same way for id and name. Compact summaries show "
+            'the section `scope`, count no section titles as findings, and read "no known risks" as none.'
+        ),
+        "CT-27": (
+            "*Toolsets.* Names compare as the document's SQL does (case counts) on both databases. Messages are the "
+            "document's. `serve` without MCP servers but with toolsets, packs or toolpacks works. The management API "
+            "has a guide."
+        ),
+        "CT-28": (
+            "*Namespaces.* With a server name in the configuration the namespace is that name, and a prefix of the "
+            "upstream name that repeats it before `.`, `/` or `__` is dropped (`github` + `github.create_issue` → "
+            "`github:create_issue`; `weather` + `weather__forecast` → `weather:forecast`), reversibly, collisions "
+            "loud; a single underscore stays (`slack:slack_send_message`, document 004 §1.4)."
+        ),
+        "CT-29": ("*A write that times out* stays `unknown_outcome` with the timeout as its cause."),
+    },
+    "views.md": {
+        "VW-1": (
+            "A *profile* names servers, tools, prompts, resources (patterns, tags, risk classes) and overrides; "
+            "clients choose one by path (`/mcp/PROFILE`), header, token claim or `serve --profile`; several profiles "
+            "are served by one process. Without profiles there is one, with everything."
+        ),
+        "VW-2": (
+            "What a caller sees = profile ∩ policy(principal, groups from token claims) ∩ pins ∩ toolset ownership, "
+            "computed in **one place** that list, search, tree, did-you-mean, counts, digest, hydrate, execute, "
+            "prompts, resources, completions, subscriptions and notifications all use. What is not in it does not "
+            "exist for the caller: same answer, same error, same timing class as for a tool that was never there."
+        ),
+        "VW-3": (
+            "Overrides: name, title, description, tags, hidden or fixed arguments, default arguments, per tool or "
+            "pattern. A fixed argument cannot be overridden by the caller and is not in the schema. Pins judge the "
+            "upstream's definition and the override separately; `toolcrib profile diff`."
+        ),
+        "VW-4": (
+            "`toolcrib profile list|show|explain TOOL|test`; `explain` says which rule of which file shows or hides a "
+            "tool, for whom. Edits count within two seconds; bad files are refused whole, with line and reason, and "
+            "the last good state stays."
+        ),
+        "VW-5": (
+            "Tools can stay visible beside the meta-tools (`visible: [ids or patterns]`, token budget shown by "
+            "`stats`); they are called by name, through the same pipeline."
+        ),
+        "VW-6": (
+            "Cost: a view is compiled once per (catalogue snapshot, profile, principal's groups); at 10,000 tools a "
+            "browse costs ≤ ×1.2 of one without views; memory per additional principal ≤ 64 KiB."
+        ),
+        "VW-7": (
+            "Proof: property test over generated catalogues × policies × profiles: no byte of a hidden definition "
+            "reaches the caller by any method, in all modes, both eras, three replicas; timing class by a statistical "
+            "test."
+        ),
+    },
+    "connections.md": {
+        "CN-1": (
+            "Discovery as the 2026-07-28 revision says: protected-resource metadata, authorization-server metadata "
+            "(OAuth and OIDC), `WWW-Authenticate` scope, resource indicators, PKCE S256, `iss` check, issuer-bound "
+            "credentials. Client registration in this order: pre-registered → Client ID Metadata Document → dynamic "
+            "registration. Step-up on `insufficient_scope`."
+        ),
+        "CN-2": (
+            "`toolcrib connect SERVER` opens the browser (or prints the link; `--device` where offered), receives the "
+            "code on a loopback port, and says who is connected and until when. `toolcrib connections "
+            "list|show|rm|test`. Over stdio and HTTP a client gets the link by URL elicitation, else in the error "
+            "text; a card of a tool whose server needs it says `needs connection`."
+        ),
+        "CN-3": (
+            "Also: client credentials (secret and private-key JWT), token exchange (RFC 8693), and enterprise-managed "
+            "authorization (ID-JAG) where the SDK has it. Static headers and keys as before."
+        ),
+        "CN-4": (
+            "A connection belongs to a principal (the local user over stdio) and a server; never one token for all, "
+            "unless the operator says `connection: shared`. Tokens, refresh tokens and client secrets are encrypted "
+            "in the store under the toolsets' key handling (AAD: principal, server, issuer, resource), never in logs, "
+            "errors, audit, `repr`, exports."
+        ),
+        "CN-5": (
+            "Refresh: before expiry and on 401, once per rotation whatever the number of concurrent calls and "
+            'replicas (a lease in the store); a replica killed between "refreshed" and "stored" loses no grant that '
+            "could be kept (write-ahead, retry with the old token inside the server's grace, else `needs connection` "
+            "with the reason). A call is repeated after a refresh only if it was refused before it ran."
+        ),
+        "CN-6": (
+            "Sign-out revokes at the server where it can. A connection that stops working says so in `status`, "
+            "`doctor`, the console and the card, and one click or command repairs it."
+        ),
+        "CN-7": (
+            "Loopback redirect, state, PKCE, mix-up, open redirect, token in URL, redirect to another issuer, "
+            "metadata over http, SSRF through metadata URLs (the network guard applies), oversized and slow metadata: "
+            "each refused, each a test."
+        ),
+        "CN-8": (
+            "Proof with servers nobody here wrote: the official conformance suite's `client --suite auth` (all "
+            "scenarios), npm `oidc-provider` with refresh rotation and CIMD, the SDK's own authorization server, "
+            "Debian `glewlwyd` as a second kind. 200 kill -9 rounds with two replicas on PostgreSQL: 0 lost grants, 0 "
+            "double refreshes, canary 0."
+        ),
+        "CN-9": (
+            "The same machinery at our own door (`serve --http`): besides bearer tokens and external OAuth, `--auth "
+            "local`: an authorization server for claude.ai-like clients (authorization-server metadata, CIMD, DCR for "
+            "older clients, PKCE, consent page that shows the profile and the risk classes that the client gets, "
+            "refresh rotation, revocation), login by operator-issued code or an external OIDC provider. mcp SDK "
+            "client, mcp-remote and the Inspector in Chromium connect to it with nothing configured but the address."
+        ),
+    },
+    "protocol.md": {
+        "PX-1": (
+            "Extensions are negotiated, not dropped: the client's `extensions` reach servers (where granted), "
+            "servers' are merged per server and announced truthfully; unknown methods of an extension are routed to "
+            "the one server that announced it, or by the namespaced id in their params; nothing is announced that "
+            "cannot happen. In all modes, any number of servers."
+        ),
+        "PX-2": (
+            "Resource URIs of different servers never collide: where two servers offer the same URI (`ui://…` above "
+            "all), ours are namespaced reversibly in lists, tool `_meta`, results, links, subscriptions and reads. A "
+            "page of one server is never answered for another's tool."
+        ),
+        "PX-3": (
+            "Apps: UI resources are pinned and diffed like tools, their CSP can be narrowed by policy, calls from an "
+            "app pass the call pipeline, and tools with a UI stay usable in gateway mode (the UI metadata travels "
+            "with the result of `tool_execute`). Proof with npm `ext-apps` host and two example servers in Chromium: "
+            "screenshot equal to direct; a hostile pair."
+        ),
+        "PX-4": (
+            "Tasks: relayed with namespaced ids over any number of servers; a client without tasks gets a handle for "
+            "`tool_view` when a call outlasts a setting; a server without tasks can be run as one by us (durable in "
+            "the store, survives kill -9 as `unknown_outcome`, never a second effect; approval = `input_required` of "
+            "the task). Suite's `tasks-*` scenarios pass directly and through the proxy."
+        ),
+        "PX-5": (
+            "Skills (`skills/list`, `skills/get`): aggregated, pinned, found by `tool_browse` beside tools (kind "
+            "`skill` of the card), own folders served; suite's `skills-extension`."
+        ),
+        "PX-6": (
+            "`/metrics` (Prometheus text) on the HTTP front and `--metrics HOST:PORT` for stdio: calls, errors, "
+            "latency histograms by server/tool/outcome (bounded cardinality), tokens saved, artifacts, approvals "
+            "waiting, upstream states; OTel metrics under the semantic conventions from the same instruments. Proved "
+            "by a real Prometheus from Debian that scrapes it."
+        ),
+        "PX-7": (
+            "`toolcrib add NAME|server.json|FILE` takes a server from a registry document (official `server.json`, "
+            "v0.1 API over HTTP, Docker catalogue YAML), shows what it would run, asks for its variables, pins it. "
+            "`toolcrib preflight` checks that everything a profile needs is there (exit code for CI and cron)."
+        ),
+        "PX-8": (
+            "Audit is searchable: filters by time, principal, server, tool, outcome; follows; exports; the same query "
+            "in the console."
+        ),
+    },
+    "console.md": {
+        "CO-1": (
+            "`toolcrib console` opens it (a running `serve --http` serves it at `/console`; over stdio it attaches to "
+            "the running processes through the state folder and listens on loopback only, with a one-time link that "
+            "sets a session cookie). `--no-console` turns it off."
+        ),
+        "CO-2": (
+            "Pages: **Overview** (servers with state and reason, calls per minute, errors, p50/p95, tokens saved, "
+            "approvals waiting; live) · **Catalogue** (search as the model sees it, browse tree, card with token "
+            "count, whole schema, risk and why, findings of the scan, *try it* with a form from the schema) · "
+            "**Calls** (live and history, filters, timing of each stage, links to artifacts) · **Approvals** (inbox: "
+            "exact call, arguments with a diff to the last similar call, policy that asked; once/session/always/deny; "
+            "browser notification; webhook) · **Pins** (diff side by side, approve) · **Policy and profiles** (rules, "
+            "explain, who sees what, edit with preview of what changes) · **Connections** (connect, repair, sign out; "
+            "own toolsets and keys) · **Artifacts** (view with the same selectors) · **Context packs** (read per "
+            "profile, revisions) · **Audit** (search, verify the chain in the browser) · **Tokens and clients** "
+            "(create, revoke; `install` lines)."
+        ),
+        "CO-3": (
+            "Every action shows the command that does the same; every page has a stable address; keyboard and screen "
+            "reader work (axe: 0 violations); light and dark; a narrow window works; numbers have units; long work "
+            "shows progress; charts for rates, latencies, tokens."
+        ),
+        "CO-4": (
+            "Roles: operator sees all, a user only what is theirs; the same view computation as the gateway (VW-2). "
+            "CSRF, clickjacking, XSS by tool names, descriptions, results, arguments (all hostile): nothing from a "
+            "server is ever markup; strict CSP without `unsafe-*`; no foreign host; cookies `HttpOnly`, "
+            "`SameSite=Strict`; session bound; rate limits."
+        ),
+        "CO-5": (
+            "Small stack: server-rendered HTML on maintained Python libraries (template engine, ASGI), one small "
+            "script of our own for live updates (server-sent events), forms and keyboard, charts as SVG rendered on "
+            "the server by a maintained library; no third-party script is committed (one that a PyPI dependency ships "
+            "may be served from there); no Node needed to install or build. First load ≤ 150 kB; p95 of a page ≤ 100 "
+            "ms at 10,000 tools and 100,000 audit records; a live page costs ≤ 2 % of a core when idle."
+        ),
+        "CO-6": (
+            "Tested in a real browser (Debian Chromium driven by a maintained driver) page by page, with real servers "
+            "behind, screenshots kept by the test run; two users against each other; 10,000 tools; an approval "
+            "granted in the page runs the waiting call of a real client."
+        ),
+    },
+    "engine.md": {
+        "EN-1": (
+            "`toolcrib-ray` (a package of its own, optional): `RayExecutor` runs Python tools and toolpacks (all five "
+            "kinds) on a Ray cluster; `resources` per tool or pack (CPUs, memory, GPUs, custom labels, runtime "
+            "environment), placement by label, autoscaling left to Ray. One line turns it on: `create_toolbox(…, "
+            "executor=RayExecutor(address))`, `executor: ray` in a configuration, `toolcrib serve --executor ray://…`."
+        ),
+        "EN-2": (
+            "The same promises as locally: deadline and cancellation really end the work on the other machine; "
+            "events, progress and logs come back; arguments and results are JSON; large results are stored as "
+            "artifacts where they arise and passed by handle; secrets travel encrypted and are never in Ray's logs or "
+            "dashboards; effect-safe retries; a node that dies is `unknown_outcome` unless the tool is idempotent, "
+            "then it moves."
+        ),
+        "EN-3": (
+            "Backpressure: the queue is bounded, fair per principal, and full is an error that says when to try "
+            "again. Warm actors per tool; 1,000 calls of one tool from one replica never start 1,000 processes."
+        ),
+        "EN-4": (
+            "The conformance kit: one test suite for executors (`toolcrib_runtime.testing.executor_suite`) that "
+            "Local, Process and Ray all pass; it is public, so that others can write theirs."
+        ),
+        "EN-5": (
+            "Proof with a real cluster on one machine (several raylets by Ray's own cluster tool): kill worker, "
+            "raylet, head, driver at every stage, 200 rounds: 0 second effects, 0 lost acknowledged results, 0 leaked "
+            "processes; overhead against ProcessExecutor printed; throughput grows with nodes for CPU-bound work "
+            "(×1.8 with two nodes of one core)."
+        ),
+        "EN-6": (
+            "`docs/how-to/scale.md`: from laptop to replicas to cluster, with a compose file and Kubernetes manifests "
+            "(KubeRay, PostgreSQL, N replicas) that are validated by schema in tests, and a capacity model: measured "
+            "cost per call × simulation to 10,000 users / 1,000,000 tools / 100 replicas, with what breaks first."
         ),
     },
 }

@@ -21,8 +21,8 @@ from tests.requirements import REQUIREMENTS
 pytestmark = pytest.mark.req("AR-9.5")
 
 SPECIFICATIONS = ROOT.parent / "shared"
-_REQUIREMENT = re.compile(r"\*\*((?:AR|RT|AD|TP|CP|TS|GW)-\d+(?:\.\d+)?)\*\*")
-_FAULT = re.compile(r"^\| ([A-J]\d+) \|", re.MULTILINE)
+_REQUIREMENT = re.compile(r"\*\*((?:AR|RT|AD|TP|CP|TS|GW|CL|CT|VW|CN|PX|CO|EN)-\d+(?:\.\d+)?)\*\*")
+_FAULT = re.compile(r"^\| ([A-K]\d+) \|", re.MULTILINE)
 
 Pytest = Callable[..., subprocess.CompletedProcess[str]]
 
