@@ -24,7 +24,6 @@ _PENDING: dict[str, str | None] = {
     "CL-4": "under construction",
     "CL-5": "under construction",
     "CL-6": "under construction",
-    "CL-7": "under construction",
     "CL-8": "under construction",
     "CL-9": "under construction",
     "CL-10": "under construction",

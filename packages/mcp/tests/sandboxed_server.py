@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import resource
 import socket
@@ -10,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+LIMIT_NAMES = ("AS", "CPU", "NOFILE", "FSIZE", "NPROC", "CORE")
 _ANY = {"type": "object"}
 
 
@@ -38,11 +40,15 @@ def environment() -> str:
 
 
 def limits() -> str:
-    names = ("AS", "CPU", "NOFILE")
-    return json.dumps({name: resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[0] for name in names})
+    return json.dumps({name: resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[0] for name in LIMIT_NAMES})
 
 
-TOOLS = {each.__name__: each for each in (read, write, connect, connect_file, environment, limits)}
+def reserve(size: int) -> str:
+    with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ):
+        return "reserved"
+
+
+TOOLS = {each.__name__: each for each in (read, write, connect, connect_file, environment, limits, reserve)}
 
 
 def called(name: str, arguments: dict[str, Any]) -> dict[str, Any]:

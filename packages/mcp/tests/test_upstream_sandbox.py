@@ -6,10 +6,12 @@ import asyncio
 import inspect
 import json
 import os
+import resource
 import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +24,13 @@ from toolcrib_mcp.config.settings import ServerSandbox
 from toolcrib_mcp.errors import UpstreamUnavailable
 from toolcrib_mcp.upstreams.walls import limits_of, wishes_of
 from toolcrib_runtime.errors import ProcessNotStarted
-from toolcrib_runtime.guards.process import LONG_LIVED, SandboxWishes
+from toolcrib_runtime.guards.process import ProcessLimits, SandboxWishes
 from toolcrib_runtime.guards.process.sandbox import Layers, available_layers, plan_launch
 
 SCRIPT = sandboxed_server.__file__
 PATH = "/usr/bin:/bin"
+LIMIT_NAMES = sandboxed_server.LIMIT_NAMES
+NO_LIMITS = ProcessLimits(memory_bytes=None, cpu_seconds=None, file_bytes=None, open_files=None, processes=None)
 NONE = Layers(linux=True, setpriv=None, prlimit=None, unshare=None, landlock_abi=0)
 
 needs_landlock = pytest.mark.skipif(available_layers().landlock_abi == 0, reason="this kernel has no Landlock")
@@ -178,7 +182,8 @@ async def test_limits_are_those_of_the_settings(tmp_path: Path) -> None:
     async with running(tmp_path, sandbox) as upstream:
         limits = json.loads((await told(upstream, "limits"))[0])
 
-    assert limits == {"AS": 2**30, "CPU": 500, "NOFILE": 64}
+    assert {name: limits[name] for name in ("AS", "CPU", "NOFILE")} == {"AS": 2**30, "CPU": 500, "NOFILE": 64}
+    assert limits["FSIZE"] == resource.getrlimit(resource.RLIMIT_FSIZE)[0]
 
 
 @needs_landlock
@@ -250,9 +255,30 @@ def test_where_there_is_no_seccomp_a_namespace_stands_in_for_it() -> None:
     assert wishes == SandboxWishes(required=True, isolate_network=True)
 
 
-def test_without_a_sandbox_nothing_is_wished_and_no_limit_changed() -> None:
+@pytest.mark.req("CL-7")
+def test_a_server_has_only_the_resource_limits_that_its_settings_name() -> None:
     assert wishes_of(None, (sys.executable,), path=PATH) == SandboxWishes()
-    assert limits_of(None, LONG_LIVED) == LONG_LIVED
+    assert limits_of(None) is None
+    assert limits_of(ServerSandbox(network=False)) is None
+    assert limits_of(ServerSandbox(open_files=64)) == replace(NO_LIMITS, open_files=64)
+
+
+@pytest.mark.req("CL-7")
+async def test_without_settings_a_server_has_the_resource_limits_that_it_has_when_it_is_started_directly(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path, None) as upstream:
+        limits = json.loads((await told(upstream, "limits"))[0])
+
+    assert limits == {name: resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[0] for name in LIMIT_NAMES}
+
+
+@pytest.mark.req("CL-7")
+async def test_a_server_may_reserve_terabytes_of_address_space_as_chromium_does(tmp_path: Path) -> None:
+    async with running(tmp_path, None) as upstream:
+        text, failed = await told(upstream, "reserve", size=2**40)
+
+    assert (text, failed) == ("reserved", False)
 
 
 def test_a_server_behind_a_url_cannot_have_a_sandbox(tmp_path: Path) -> None:

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from toolcrib_core import ToolError, count_tokens
 from toolcrib_core.wording import count, listed, quoted, shown
+from toolcrib_mcp.config import GatewayConfig, ServerSettings
 
 if TYPE_CHECKING:
     from toolcrib_cli.status_report import StatusReport
     from toolcrib_cli.wiring import Asked
+    from toolcrib_mcp.config.settings import ServerSandbox
 
 Verdict: TypeAlias = Literal["ok", "note", "warning", "broken"]
 
@@ -205,26 +207,95 @@ def check_questions(report: StatusReport) -> Iterator[Check]:
         yield Check(name="policy", verdict="ok", said=report.questions.rstrip("."), hint=hint, details=details)
 
 
-def check_walls(report: StatusReport) -> Iterator[Check]:
-    """The walls around the servers that run here, as they stand; nothing where no server runs here."""
-    walls = {each.name: each.health["sandbox"] for each in report.servers() if "sandbox" in each.health}
-    if not walls:
+def check_limits(config: GatewayConfig) -> Check:
+    """The limits of the gateway, and where a server has limits of its own; defaults included."""
+    settings, limits = config.settings, config.settings.limits
+    said = (
+        f"{settings.call_timeout:g} s for a call, {ServerSettings().start_timeout:g} s for a start, "
+        f"{limits.max_concurrent_calls:,} calls at once for each server, "
+        f"messages of up to {_bytes(limits.max_message_bytes)}, {limits.max_tools:,} tools for each server"
+    )
+    own = {server.name: ", ".join(_own_limits(server.settings)) for server in config.enabled}
+    hint = "\n".join(f"{shown(name)}: {text}" for name, text in own.items() if text)
+    details = {
+        "callTimeout": settings.call_timeout,
+        "limits": limits.model_dump(mode="json", by_alias=True),
+        "servers": {
+            server.name: {
+                "timeout": settings.call_timeout if server.settings.timeout is None else server.settings.timeout,
+                "startTimeout": server.settings.start_timeout,
+                "concurrency": server.settings.concurrency or limits.max_concurrent_calls,
+            }
+            for server in config.enabled
+        },
+    }
+    return Check(name="limits", verdict="ok", said=said, hint=hint, details=details)
+
+
+def check_sandboxes(config: GatewayConfig, report: StatusReport) -> Iterator[Check]:
+    """The sandbox and the resource limits of each server that runs on this machine; nothing where there is none."""
+    held: dict[str, list[str]] = {}
+    details: dict[str, Any] = {}
+    for server in report.servers():
+        configured, running = config.servers.get(server.name), server.health.get("sandbox")
+        if running is None and (configured is None or configured.written.kind != "stdio"):
+            continue
+        settings = None if configured is None else configured.settings.sandbox
+        held[server.name] = [*_sandbox(settings, running), *_resource_limits(settings)]
+        details[server.name] = {
+            "sandbox": running,
+            "configured": None if settings is None else settings.model_dump(mode="json", by_alias=True),
+        }
+    if not held:
         return
-    held = {name: ", ".join(_walls(each)) for name, each in walls.items()}
-    behind = [f"{shown(name)} ({by})" for name, by in held.items() if by]
-    without = [shown(name) for name, by in held.items() if not by]
-    said = [f"behind walls: {', '.join(behind)}"] if behind else []
-    if without:
-        said.append(f"without: {', '.join(without)}, which can reach what their user can")
-    hint = "" if behind else "A server gets them by `sandbox` under `toolcrib.servers`."
-    yield Check(name="walls", verdict="ok", said="; ".join(said), hint=hint, details=walls)
+    free = [shown(name) for name, words in held.items() if not words]
+    said = f"{len(held) - len(free)} of {count(len(held), 'local server')} confined"
+    lines = [f"{shown(name)}: {', '.join(words)}" for name, words in held.items() if words]
+    if free:
+        lines.append(
+            f"No sandbox and no resource limits: {listed(free)}. "
+            "They can reach what your user can; confine one with `sandbox` under `toolcrib.servers`."
+        )
+    yield Check(name="server sandboxes", verdict="ok", said=said, hint="\n".join(lines), details=details)
 
 
-def _walls(sandbox: Mapping[str, Any]) -> Iterator[str]:
-    if sandbox.get("network") != "not isolated":
-        yield f"network: {sandbox.get('network')}"
-    if sandbox.get("landlock") not in {"off", "unavailable"}:
-        yield f"files: Landlock {sandbox.get('landlock')}"
+def _own_limits(own: ServerSettings) -> Iterator[str]:
+    if own.timeout is not None:
+        yield f"{own.timeout:g} s for a call"
+    if "start_timeout" in own.model_fields_set:
+        yield f"{own.start_timeout:g} s for a start"
+    if own.concurrency is not None:
+        yield f"{own.concurrency:,} calls at once"
+
+
+def _sandbox(settings: ServerSandbox | None, running: Mapping[str, Any] | None) -> Iterator[str]:
+    """As it is enforced, or for a server that does not run as it is configured."""
+    if running is None:
+        if settings is not None and not settings.network:
+            yield "no network"
+        if settings is not None and (settings.read is not None or settings.write is not None):
+            yield "only listed files"
+        return
+    if running.get("network") != "not isolated":
+        yield f"no network ({running.get('network')})"
+    if running.get("landlock") not in {"off", "unavailable"}:
+        yield f"only listed files (Landlock {running.get('landlock')})"
+
+
+def _resource_limits(settings: ServerSandbox | None) -> Iterator[str]:
+    if settings is None:
+        return
+    if settings.memory_bytes is not None:
+        yield f"{_bytes(settings.memory_bytes)} of address space"
+    if settings.cpu_seconds is not None:
+        yield f"{settings.cpu_seconds:,} s of CPU time"
+    if settings.open_files is not None:
+        yield f"{settings.open_files:,} open files"
+
+
+def _bytes(number: int) -> str:
+    unit, name = (2**30, "GiB") if number >= 2**30 else (2**20, "MiB")
+    return f"{number / unit:.4g} {name}"
 
 
 def _may_be_there(file: Path) -> bool:

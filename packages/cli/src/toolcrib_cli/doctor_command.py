@@ -14,16 +14,17 @@ from toolcrib_cli.doctor_checks import (
     Verdict,
     check_config,
     check_database,
+    check_limits,
     check_parts,
     check_python,
     check_questions,
     check_sandbox,
+    check_sandboxes,
     check_servers,
     check_state,
     check_tools,
     check_toolsets,
     check_vocabulary,
-    check_walls,
 )
 from toolcrib_cli.edge import FAILED
 from toolcrib_cli.screen import print_json, printable, say, screen
@@ -70,7 +71,8 @@ def _checks(choice: Choice, *, timeout: float) -> Iterator[Check]:
         yield Check(name="configuration", verdict="broken", said=said, hint=hint, details=failure.to_dict())
         return
     yield from check_servers(report)
-    yield from check_walls(report)
+    yield check_limits(asked.config)
+    yield from check_sandboxes(asked.config, report)
     yield from check_questions(report)
     yield check_tools(report)
 

@@ -100,11 +100,11 @@ class ServerSandbox(SettingsModel):
     write: tuple[AbsolutePath, ...] | None = None
     """What it may write; without a list, whatever its user may, or with a list to `read`, nothing."""
     memory_bytes: Annotated[int, Field(ge=16 * MEGABYTE, le=2**46)] | None = None
-    """How much address space each of its processes may take."""
+    """The most address space of each of its processes; without a number, no limit. Chromium reserves terabytes."""
     cpu_seconds: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
-    """How much computing each of its processes may do in its whole life."""
+    """The most CPU time of each of its processes over its whole life, in seconds; without a number, no limit."""
     open_files: Annotated[int, Field(ge=16, le=1_000_000)] | None = None
-    """How many files each of its processes may have open."""
+    """The most open files of each of its processes; without a number, no limit of ours."""
 
 
 class ServerSettings(SettingsModel):

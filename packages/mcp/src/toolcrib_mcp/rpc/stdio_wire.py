@@ -127,8 +127,9 @@ async def open_stdio_wire(
     gate: ProcessGate | None = None,
     scrubber: Scrubber | None = None,
 ) -> StdioWire:
-    """Start a server and give the wire to it, which must be closed; give the spec the limits `LONG_LIVED`.
+    """Start a server and give the wire to it, which must be closed.
 
+    A server stays, so its spec must not have the limits of a single run: `None`, or those that were configured.
     `scrubber` takes secrets out of what is shown of the server's words.
 
     Raises:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,15 +17,12 @@ from toolcrib_mcp.upstreams.settings import RestartRules, UpstreamSettings
 from toolcrib_mcp.upstreams.supervisor import Upstream, UpstreamHooks
 from toolcrib_mcp.upstreams.walls import limits_of, restricts_files, wishes_of
 from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
-from toolcrib_runtime.guards.process import LONG_LIVED, ProcessSpec
+from toolcrib_runtime.guards.process import ProcessSpec
 from toolcrib_runtime.guards.process.spec import DEFAULT_PATH
 from toolcrib_runtime.guards.secrets import Scrubber, Secret
 
 INHERITED: Final = ("PATH", "HOME", "LANG", "LC_ALL", "LOGNAME", "SHELL", "TERM", "USER", "TMPDIR")
 """What a server that is started gets of our environment: to find its programs and its files, and no secret."""
-
-_LIMITS: Final = replace(LONG_LIVED, memory_bytes=64 * 1024**3)
-"""Memory is address space, and Node reserves more than 10 GiB of it at the first `fetch` while it uses next to none."""
 
 KnownTools = Callable[[], Iterable[Mapping[str, Any]]]
 """The tools that a server is known to have when it is reached, as it listed them."""
@@ -111,7 +107,7 @@ def _by_process(
             # As every MCP client does it: relative paths in the arguments are the user's own.
             cwd=transport.cwd or str(Path.cwd()),
             env=env,
-            limits=limits_of(sandbox, _LIMITS),
+            limits=limits_of(sandbox),
             sandbox=wishes_of(sandbox, argv, path=env.get("PATH", DEFAULT_PATH)),
             # Servers need `PYTHONPATH` and the like, and who wrote the file chose the program already.
             trusted_env=True,

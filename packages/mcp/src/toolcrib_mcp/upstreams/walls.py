@@ -28,16 +28,17 @@ _MAX_HEAD: Final = 4096
 _HOME_OF_VENV: Final = re.compile(r"^home *= *(.+?) *$", re.MULTILINE)
 
 
-def limits_of(sandbox: ServerSandbox | None, limits: ProcessLimits) -> ProcessLimits:
-    """The limits of a server: its own, and of those that it does not name these."""
-    if sandbox is None:
-        return limits
-    named = {
-        "memory_bytes": sandbox.memory_bytes,
-        "cpu_seconds": sandbox.cpu_seconds,
-        "open_files": sandbox.open_files,
-    }
-    return replace(limits, **{name: limit for name, limit in named.items() if limit is not None})
+def limits_of(sandbox: ServerSandbox | None) -> ProcessLimits | None:
+    """The resource limits that a server's settings name; `None` where they name none, so that it runs as directly."""
+    if sandbox is None or sandbox.memory_bytes is sandbox.cpu_seconds is sandbox.open_files is None:
+        return None
+    return ProcessLimits(
+        memory_bytes=sandbox.memory_bytes,
+        cpu_seconds=sandbox.cpu_seconds,
+        open_files=sandbox.open_files,
+        file_bytes=None,
+        processes=None,
+    )
 
 
 def wishes_of(
