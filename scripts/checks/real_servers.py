@@ -1,4 +1,4 @@
-"""Real MCP servers, clients and suites for tests/reference: where they are, and how they get there."""
+"""Real MCP servers, clients and suites that tests and scripts run: where they are, and how they get there."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import fcntl
 import hashlib
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,8 +22,10 @@ from typing import Any
 from checks.workspace import ROOT, find_uv
 
 PINS = ROOT / "scripts" / "real-parts.toml"
-HOME = ROOT / ".tools" / "reference"
+HOME = ROOT / ".tools"
 _STAMP = ".installed"
+_NODE = "node"
+_PROCESSORS = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}
 _AT_ONCE = 2
 _INSTALL_SECONDS = 300
 _SHOWN_CHARACTERS = 600
@@ -37,6 +40,8 @@ class Part:
     """One real part: what is pinned of it, and the folder that it has for itself."""
 
     name: str
+    group: str
+    """What it is for: `reference`, `clients` or `servers`."""
     kind: str
     """`python` or `npm`."""
     pin: Mapping[str, Any]
@@ -58,13 +63,41 @@ class Part:
 
 
 def read_parts(pins: Path = PINS, *, home: Path = HOME) -> dict[str, Part]:
-    """All parts that are pinned, by name."""
+    """All parts that are pinned, by name.
+
+    Raises:
+        ValueError: Two groups have a part of the same name.
+    """
     content = tomllib.loads(pins.read_text(encoding="utf-8"))
-    return {
-        name: Part(name=name, kind=kind, pin=pin, newest=content["newest"], folder=home / name)
-        for kind in ("python", "npm")
-        for name, pin in content[kind].items()
-    }
+    newest = content.pop("newest")
+    parts: dict[str, Part] = {}
+    for group, kinds in content.items():
+        for kind, pinned in kinds.items():
+            for name, pin in pinned.items():
+                if name in parts:
+                    raise ValueError(f"two parts are named `{name}`")
+                folder = home / group / name
+                parts[name] = Part(name=name, group=group, kind=kind, pin=pin, newest=newest, folder=folder)
+    return parts
+
+
+def select_parts(wanted: Iterable[str], parts: Mapping[str, Part] | None = None) -> dict[str, Part]:
+    """The parts of these groups and names, and Node where one of them runs on it.
+
+    Raises:
+        ValueError: No group and no part has this name.
+    """
+    parts = read_parts() if parts is None else parts
+    chosen: dict[str, Part] = {}
+    for each in wanted:
+        found = {name: part for name, part in parts.items() if each in {name, part.group}}
+        if not found:
+            groups = sorted({part.group for part in parts.values()})
+            raise ValueError(f"no part and no group is named `{each}`; the groups are {', '.join(groups)}")
+        chosen |= found
+    if any(part.kind == "npm" for part in chosen.values()):
+        chosen[_NODE] = parts[_NODE]
+    return chosen
 
 
 def node_of(folder: Path) -> Path:
@@ -80,22 +113,27 @@ def node_of(folder: Path) -> Path:
 
 
 def install(parts: Mapping[str, Part]) -> dict[str, str]:
-    """Bring every part here that is not; what cannot be had is told with its reason, and the rest is installed.
+    """Install the parts of a selection that are missing, and return why those that cannot be installed cannot.
 
-    Another run at the same time waits for this one, and then finds everything done.
+    One that fails does not stop the others. A second process waits for the first, and then finds everything done.
     """
     if all(part.is_installed for part in parts.values()):
         return {}
-    with _alone(parts["node"].folder.parent):
-        failed = _install_each([part for part in parts.values() if part.kind == "python"], parts["node"].folder)
-        return failed | _install_each([part for part in parts.values() if part.kind == "npm"], parts["node"].folder)
+    node = parts[_NODE].folder if _NODE in parts else None
+    with _alone(next(iter(parts.values())).folder.parents[1]):
+        failed = _install_each([part for part in parts.values() if part.kind == "python"], node)
+        return failed | _install_each([part for part in parts.values() if part.kind == "npm"], node)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Install what is pinned; parts that the registries do not have are said aloud, and are no failure."""
+    """Install a selection; a part that the registries do not have is reported, and is no failure."""
     parser = argparse.ArgumentParser(prog="scripts/reference", description=__doc__)
-    parser.parse_args(arguments)
-    parts = read_parts()
+    parser.add_argument("wanted", metavar="GROUP|PART", nargs="*", default=["reference"], help="default: reference")
+    options = parser.parse_args(arguments)
+    try:
+        parts = select_parts(options.wanted)
+    except ValueError as unknown:
+        parser.error(str(unknown))
     for name, reason in install(parts).items():
         print(f"NOTICE: the real part `{name}` is missing; tests that need it prove nothing: {reason}", file=sys.stderr)
     print(f"{sum(part.is_installed for part in parts.values())} of {len(parts)} real parts are installed")
@@ -110,13 +148,13 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def _install_each(parts: list[Part], node: Path) -> dict[str, str]:
+def _install_each(parts: list[Part], node: Path | None) -> dict[str, str]:
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         reasons = pool.map(lambda part: _try_to_install(part, node), parts)
         return {part.name: reason for part, reason in zip(parts, reasons, strict=True) if reason is not None}
 
 
-def _try_to_install(part: Part, node: Path) -> str | None:
+def _try_to_install(part: Part, node: Path | None) -> str | None:
     if part.is_installed:
         return None
     shutil.rmtree(part.folder, ignore_errors=True)
@@ -124,7 +162,7 @@ def _try_to_install(part: Part, node: Path) -> str | None:
         if part.kind == "python":
             _install_python(part)
         else:
-            _install_npm(part, node_of(node))
+            _install_npm(part, node)
     except PartFailed as failure:
         return str(failure)
     (part.folder / _STAMP).write_text(part.digest, encoding="utf-8")
@@ -145,23 +183,37 @@ def _install_python(part: Part) -> None:
     _run([uv, "pip", "install", "--quiet", "--python", python, *newest, "--requirement", str(wanted)])
 
 
-def _install_npm(part: Part, node: Path) -> None:
+def _install_npm(part: Part, node_folder: Path | None) -> None:
+    if node_folder is None:
+        raise PartFailed("Node is not in the selection")
+    node = node_of(node_folder)
+    packages = _packages_of(part)
     part.folder.mkdir(parents=True)
-    wanted = {"private": True, "dependencies": {part.pin["package"]: part.pin["version"]}}
+    wanted = {"private": True, "dependencies": {each["package"]: each["version"] for each in packages}}
     (part.folder / "package.json").write_text(json.dumps(wanted), encoding="utf-8")
     npm = node.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     options = ["--ignore-scripts", "--no-audit", "--no-fund", "--omit=dev", "--loglevel=error"]
+    if len(packages) > 1:
+        options.append("--omit=optional")  # the other variants of the same program, up to 350 MB each
     search_path = f"{node.parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    command = [str(node), str(npm), "install", *options, f"--before={part.newest}", f"--prefix={part.folder}"]
+    command = [str(node), str(npm), "install", *options, f"--before={part.newest}", f"--prefix={part.folder.resolve()}"]
     _run(command, env={**os.environ, "PATH": search_path})
-    _check_integrity(part)
-
-
-def _check_integrity(part: Part) -> None:
     lock = json.loads((part.folder / "node_modules" / ".package-lock.json").read_text(encoding="utf-8"))
-    found = lock["packages"][f"node_modules/{part.pin['package']}"]["integrity"]
-    if found != part.pin["integrity"]:
-        raise PartFailed(f"`{part.pin['package']}` is not what is pinned: {found}")
+    for each in packages:
+        found = lock["packages"][f"node_modules/{each['package']}"]["integrity"]
+        if found != each["integrity"]:
+            raise PartFailed(f"`{each['package']}` is not what is pinned: {found}")
+
+
+def _packages_of(part: Part) -> list[Mapping[str, str]]:
+    native = part.pin.get("native")
+    if native is None:
+        return [part.pin]
+    machine = platform.machine().lower()
+    name = f"{platform.system().lower()}-{_PROCESSORS.get(machine, machine)}"
+    if name not in native:
+        raise PartFailed(f"nothing is pinned for {name}, only for {', '.join(native)}")
+    return [part.pin, native[name]]
 
 
 def _run(command: list[str], *, env: Mapping[str, str] | None = None) -> None:

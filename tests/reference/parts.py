@@ -62,5 +62,5 @@ def _package_folder(part: Part) -> Path:
 def _installed(name: str) -> Part:
     part = read_parts()[name]
     if not part.is_installed:
-        real_part_missing(f"`{name}` is not in .tools/reference; scripts/reference installs it")
+        real_part_missing(f"`{name}` is not installed; `scripts/reference {name}` installs it")
     return part
