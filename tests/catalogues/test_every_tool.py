@@ -71,7 +71,7 @@ class Surface:
     async def cards(self, **arguments: Any) -> list[Json]:
         page = await self.call("tool_browse", **arguments)
         assert not page.get("isError"), page
-        cards: list[Json] = page["structuredContent"]["cards"]
+        cards: list[Json] = page["_meta"]["io.toolcrib/cards"]["cards"]
         return cards
 
     def calls(self, tool: Tool) -> list[tuple[str, Json]]:

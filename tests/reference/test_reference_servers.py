@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -55,6 +55,12 @@ async def wait_for_servers(client: RawClient) -> None:
             await asyncio.sleep(0.2)
 
 
+def _said(result: Mapping[str, Any]) -> dict[str, Any]:
+    """What `tool_hydrate` says, which is JSON."""
+    said: dict[str, Any] = json.loads(result["content"][0]["text"])
+    return said
+
+
 async def listed_names(client: RawClient) -> list[str]:
     """The names of all tools of all servers."""
     await wait_for_servers(client)
@@ -72,8 +78,8 @@ async def use_every_server(client: RawClient, place: Workshop) -> None:
     for use in place.uses:
         tool_id = use.listed_in(names)
         hydrated = await client.call("tool_hydrate", tool_id=tool_id)
-        assert hydrated["structuredContent"]["tool_id"] == tool_id
-        assert hydrated["structuredContent"]["tool"]["name"] == use.tool
+        assert _said(hydrated)["tool_id"] == tool_id
+        assert _said(hydrated)["tool"]["name"] == use.tool
         executed = await client.call("tool_execute", tool_id=tool_id, args=dict(use.arguments))
         assert not executed.get("isError"), executed
         assert use.answer in json.dumps(executed)
@@ -96,7 +102,7 @@ async def test_a_hydrated_definition_is_what_the_server_lists(shop: Shop, url: s
     async with connected(url, "legacy") as client:
         names = await listed_names(client)
         hydrated = {
-            use.server: (await client.call("tool_hydrate", tool_id=use.listed_in(names)))["structuredContent"]["tool"]
+            use.server: _said(await client.call("tool_hydrate", tool_id=use.listed_in(names)))["tool"]
             for use in shop.place.uses
         }
 
@@ -172,5 +178,5 @@ async def inspect_every_step(place: Workshop, *target: str) -> None:
     arguments = (f"tool_id={tool_id}", f"args={json.dumps(use.arguments)}")
     executed = await inspect(*call, "tool_execute", "--tool-arg", *arguments)
 
-    assert hydrated["structuredContent"]["tool"]["name"] == use.tool
+    assert _said(hydrated)["tool"]["name"] == use.tool
     assert use.answer in json.dumps(executed)

@@ -42,7 +42,7 @@ def shared(workshop: Any, store_url: str, monkeypatch: pytest.MonkeyPatch) -> tu
 
 async def _ids(client: Client) -> dict[str, str]:
     page = await client.call("tool_browse", path="/one")
-    return {each["name"]: each["id"] for each in page["structuredContent"]["cards"]}
+    return {each["name"]: each["id"] for each in page["_meta"]["io.toolcrib/cards"]["cards"]}
 
 
 async def _round(client: Client) -> list[Any]:

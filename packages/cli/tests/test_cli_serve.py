@@ -71,7 +71,7 @@ async def test_what_was_kept_can_be_read_after_the_process_was_started_anew(work
 
     async with workshop.client(era="auto") as client:
         result = await client.call_tool("tool_execute", {"tool_id": "one__echo", "args": {"nonce": long}})
-    handle = result.structured_content["artifacts"][0]["handle"]
+    handle = result.meta["io.toolcrib/envelope"]["artifacts"][0]["handle"]
     async with workshop.client(era="auto") as client:
         seen = await client.call_tool(
             "tool_view", {"handle": handle, "selector": {"type": "search", "text": "word1999", "context": 0}}
@@ -385,9 +385,9 @@ async def test_the_demo_is_browsed_executed_and_viewed_by_an_unmodified_client(w
 
     async with Client(served, read_timeout_seconds=30) as client:
         page = await client.call_tool("tool_browse", {"query": "query the example database of a workshop"})
-        tool_id = page.structured_content["cards"][0]["id"]
+        tool_id = page.meta["io.toolcrib/cards"]["cards"][0]["id"]
         large = await client.call_tool("tool_execute", {"tool_id": tool_id, "args": {"sql": "SELECT * FROM loans"}})
-        handle = large.structured_content["artifacts"][0]["handle"]
+        handle = large.meta["io.toolcrib/envelope"]["artifacts"][0]["handle"]
         rows = {"type": "rows", "columns": ["id"], "count": 2}
         view = await client.call_tool("tool_view", {"handle": handle, "selector": rows})
 

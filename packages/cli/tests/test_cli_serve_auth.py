@@ -155,7 +155,7 @@ def test_what_is_missing_for_oauth_is_told(
 
 async def _namespaces(client: Client) -> set[str]:
     page = await client.call_tool("tool_browse", {"query": "search the web or echo", "limit": 20})
-    return {each["id"].partition(":")[0] for each in page.structured_content["cards"]}
+    return {each["id"].partition(":")[0] for each in page.meta["io.toolcrib/cards"]["cards"]}
 
 
 def _run(*arguments: str, text: str | None = None) -> None:

@@ -69,7 +69,7 @@ async def _client(url: str, token: str, era: str) -> AsyncIterator[Client]:
 
 async def _ids(client: Client) -> set[str]:
     page = await client.call_tool("tool_browse", {"query": "search the web or echo", "limit": 20})
-    return {each["id"] for each in page.structured_content["cards"]}
+    return {each["id"] for each in page.meta["io.toolcrib/cards"]["cards"]}
 
 
 @pytest.mark.parametrize("era", ["auto", "legacy"])

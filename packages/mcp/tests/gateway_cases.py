@@ -16,6 +16,8 @@ from relay_cases import Case
 from toolcrib_core import count_tokens
 from toolcrib_mcp.front import Caller, Request
 from toolcrib_mcp.gateway import Gateway, GatewayBehaviour, GatewayService
+from toolcrib_mcp.gateway.envelope import META_ENVELOPE
+from toolcrib_mcp.gateway.service import META_CARDS
 from toolcrib_mcp.gateway.sizing import is_media, text_of
 from toolcrib_mcp.rpc import Wire
 from toolcrib_mcp.upstreams import Connect, Era
@@ -100,11 +102,23 @@ def tokens_sent(result: Mapping[str, Any]) -> int:
     blocks = [each for each in result["content"] if not is_media(each)]
     texts = [text for each in blocks if (text := text_of(each)) is not None]
     others = [each for each in blocks if text_of(each) is None]
-    beside = {name: value for name, value in result.items() if name not in {"content", "isError"}}
+    beside = {name: value for name, value in result.items() if name not in {"content", "isError", "_meta"}}
     written = [
         json.dumps(each, separators=(",", ":"), ensure_ascii=False) for each in [*others, *([beside] if beside else [])]
     ]
     return sum(map(count_tokens, (*texts, *written)))
+
+
+def cards_of(page: Mapping[str, Any]) -> dict[str, Any]:
+    """A page of cards as programs read it."""
+    cards: dict[str, Any] = page["_meta"][META_CARDS]
+    return cards
+
+
+def envelope_of(result: Mapping[str, Any]) -> dict[str, Any]:
+    """What a program reads of a large result."""
+    envelope: dict[str, Any] = result["_meta"][META_ENVELOPE]
+    return envelope
 
 
 def text_block(text: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from gateway_cases import GatewayCase, text_block
+from gateway_cases import GatewayCase, envelope_of, text_block
 from scripted_servers import ScriptedServer
 
 from toolcrib_mcp.front import Caller
@@ -35,7 +35,7 @@ def image(content: bytes, **more: Any) -> dict[str, Any]:
 
 
 def handles_in(result: dict[str, Any]) -> list[str]:
-    return [each["handle"] for each in result["structuredContent"]["artifacts"]]
+    return [each["handle"] for each in envelope_of(result)["artifacts"]]
 
 
 async def read_all(case: GatewayCase, handle: str) -> bytes:
@@ -46,7 +46,7 @@ async def read_all(case: GatewayCase, handle: str) -> bytes:
 
 async def every_part(case: GatewayCase, sent: dict[str, Any]) -> list[bytes]:
     """All that was kept of a result, in order."""
-    index = sent["structuredContent"].get("index")
+    index = envelope_of(sent).get("index")
     handles = (
         handles_in(sent) if index is None else [each["handle"] for each in json.loads(await read_all(case, index))]
     )

@@ -230,7 +230,7 @@ async def test_a_handle_is_good_for_its_owner_only(tmp_path: Path) -> None:
     large = {"content": [{"type": "text", "text": "\n".join(f"line {each}" for each in range(2000))}]}
     async with guarded(tmp_path, {"notes": server_with(NOTE, result=large)}) as case:
         kept = await case.run("read_note", by=principal("ada"), title="a")
-        handle = kept["structuredContent"]["artifacts"][0]["handle"]
+        handle = kept["_meta"]["io.toolcrib/envelope"]["artifacts"][0]["handle"]
         own = await _view(case, handle, by=principal("ada"))
         stolen = error_of(await _view(case, handle, by=principal("mallory")))
         guessed = error_of(await _view(case, "art_aaaaaaaaaaaaaaaa", by=principal("mallory")))

@@ -7,7 +7,7 @@ import string
 from typing import Any
 
 import pytest
-from gateway_cases import gatewayed, modern
+from gateway_cases import cards_of, gatewayed, modern
 from hub_cases import Heard, caller
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -49,16 +49,17 @@ async def test_a_request_in_words_finds_tools_with_what_they_need() -> None:
 
 
 @pytest.mark.req("GW-7.1")
-async def test_what_is_rendered_is_what_is_sent_and_the_json_stands_beside_it_where_clients_know_it() -> None:
+@pytest.mark.req("CL-1")
+async def test_a_page_is_text_alone_for_a_model_and_its_cards_as_json_are_meta_for_programs() -> None:
     async with gatewayed({"github": listing(ISSUE)}) as case:
         known = await case.browse(query="issue", by=caller(protocol_version="2025-06-18"))
         older = await case.browse(query="issue", by=caller(protocol_version="2025-03-26"))
         newest = await case.browse(query="issue", by=modern())
 
     assert known["content"] == older["content"] == newest["content"]
-    assert "structuredContent" not in older
-    (card,) = known["structuredContent"]["cards"]
-    assert newest["structuredContent"] == known["structuredContent"]
+    assert known.keys() == older.keys() == newest.keys() == {"content", "_meta"}
+    (card,) = cards_of(known)["cards"]
+    assert cards_of(newest) == cards_of(older) == cards_of(known)
     assert card["id"] == ISSUE_ID
     assert card.keys() <= set(ChoiceCard.model_fields)
     assert card["score"] > 0
@@ -139,7 +140,7 @@ async def test_every_tool_is_reached_by_going_down_the_paths_that_are_shown() ->
         rest = ["/"]
         while rest:
             page = await case.browse(path=rest.pop())
-            cards = page["structuredContent"]["cards"]
+            cards = cards_of(page)["cards"]
             assert len(cards) <= 24
             rest += [card["id"] for card in cards if card["kind"] == "internal"]
             found |= {card["id"] for card in cards if card["kind"] == "tool"}
@@ -171,9 +172,9 @@ async def test_the_limit_of_a_call_is_honoured(limit: int) -> None:
         page = await case.browse(query="issue", limit=limit)
         by_default = await case.browse(query="issue")
 
-    assert len(page["structuredContent"]["cards"]) == limit
+    assert len(cards_of(page)["cards"]) == limit
     assert page["content"][0]["text"].startswith(f"{limit} of 60 matches.")
-    assert len(by_default["structuredContent"]["cards"]) == 8
+    assert len(cards_of(by_default)["cards"]) == 8
 
 
 async def test_a_listing_that_is_cut_says_how_much_is_missing() -> None:
@@ -190,12 +191,12 @@ async def test_schemas_of_the_first_three_come_with_the_cards_when_they_are_aske
         page = await case.browse(query="issue", detail="schema")
         places = await case.browse(path="/", detail="schema")
 
-    schemas = page["structuredContent"]["schemas"]
+    schemas = cards_of(page)["schemas"]
     assert len(schemas) == 3
     for tool_id, schema in schemas.items():
         assert json.loads(schema)["required"] == ["title"]
         assert f"args of {tool_id}: {schema}\n" in page["content"][0]["text"]
-    assert "schemas" not in places["structuredContent"]
+    assert "schemas" not in cards_of(places)
 
 
 async def test_nothing_found_says_what_to_do() -> None:

@@ -6,11 +6,13 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-from gateway_cases import HANDLE, SdkTools, gatewayed, tokens_sent
+from front_http_cases import serving
+from gateway_cases import HANDLE, SdkTools, envelope_of, gatewayed, tokens_sent
 from hub_cases import hub_of
 from mcp import Client, MCPError
 from proxy_cases import error_of
@@ -233,12 +235,58 @@ async def test_the_official_client_goes_the_whole_way(tmp_path: Path, mode: Any)
     assert unknown.value.error.code == -32602
 
 
+@pytest.mark.enable_socket
+@pytest.mark.req("CL-1")
+@pytest.mark.parametrize("over", ["stdio", "http"])
+@sdk_modes
+async def test_a_model_reads_the_same_of_structure_or_text_whichever_its_client_passes_on(
+    tmp_path: Path, mode: Any, over: str
+) -> None:
+    box = shop()
+
+    @box.server.tool()
+    def count_orders(year: int) -> dict[str, int]:
+        """Counts all orders of a year."""
+        return {"orders": year}
+
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(asyncio.timeout(30))
+        case = await stack.enter_async_context(gatewayed({"shop": box}, file=tmp_path / "a.db"))
+        service: Any = case.service
+        target: Any = sdk_streams(service)
+        if over == "http":
+            target = await stack.enter_async_context(serving(service))
+        client = await stack.enter_async_context(Client(target, mode=mode, cache=None))
+
+        async def call(name: str, **arguments: Any) -> dict[str, Any]:
+            result = await client.call_tool(name, arguments)
+            return result.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+        listed = (await client.list_tools()).tools
+        page = await call(BROWSE, query="orders of a year")
+        large = await call(EXECUTE, tool_id="shop__list_orders", args={"year": 2025})
+        handle = envelope_of(large)["artifacts"][0]["handle"]
+        part = await call(VIEW, handle=handle, selector={"type": "rows", "count": 1})
+        small = await call(EXECUTE, tool_id="shop__count_orders", args={"year": 2025})
+        errors = [
+            await call(BROWSE, path="/nowhere"),
+            await call(EXECUTE, tool_id="shop__list_orders", args={"yaer": 2025}),
+            await call(VIEW, handle=handle, selector={"type": "rows", "columns": ["no such"]}),
+        ]
+
+    assert [each.output_schema for each in listed] == [None, None, None]
+    assert not any("structuredContent" in each for each in (page, large, part))
+    assert f'tool_view {{"handle":"{handle}"' in text_of(large)
+    assert all(json.loads(text_of(each)) == each["structuredContent"] for each in errors)
+    assert small["structuredContent"] == json.loads(text_of(small)) == {"orders": 2025}
+
+
 @pytest.mark.req("GW-4.2")
 async def test_a_model_can_work_from_the_list_of_tools_alone(tmp_path: Path) -> None:
     """Every example in the descriptions, as it stands there, works."""
     async with gatewayed({"shop": shop()}, file=tmp_path / "a.db") as case:
         sent = await case.execute("shop__list_orders", year=2025)
-        (handle,) = re.findall(HANDLE, compact(sent["structuredContent"]))
+        (handle,) = set(re.findall(HANDLE, sent["content"][0]["text"]))
         texts = {tool["name"]: tool["description"] for tool in META_TOOLS}
         (selector,) = re.findall(r"selector: (\{.*?\})", texts[VIEW])
         seen = await case.view(handle, **json.loads(selector))
@@ -275,7 +323,7 @@ async def test_what_is_served_keeps_results_in_the_state_directory(tmp_path: Pat
             service = await open_gateway_service(hub, state_dir=tmp_path)
             try:
                 result = await service.gateway.execute("shop__list_orders", {"year": 1})
-                handles += [each["handle"] for each in result.result["structuredContent"]["artifacts"]]
+                handles += [each["handle"] for each in envelope_of(result.result)["artifacts"]]
             finally:
                 await service.aclose()
 

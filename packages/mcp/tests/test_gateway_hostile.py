@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gateway_cases import HANDLE, gatewayed, text_block, tokens_sent
+from gateway_cases import HANDLE, envelope_of, gatewayed, text_block, tokens_sent
 from gateway_samples import (
     ANYBODY,
     ECHO,
@@ -41,7 +41,7 @@ async def test_ten_thousand_pictures_are_told_in_short_and_each_can_be_reached(t
     pictures = [image(PNG + number.to_bytes(4, "big")) for number in range(10_000)]
     async with gatewayed({"box": answering({"content": pictures})}, file=tmp_path / "a.db") as case:
         sent = await case.execute(ECHO)
-        index = sent["structuredContent"]["index"]
+        index = envelope_of(sent)["index"]
         row = await case.view(index, type="rows", where=[{"column": "part", "op": "=", "value": 9_996}])
         (handle,) = re.findall(HANDLE, row["content"][0]["text"])
         last = await case.view(handle, type="raw")
@@ -120,11 +120,11 @@ async def test_a_result_that_there_is_no_room_for_is_not_lost_in_silence(tmp_pat
 
     text = sent["content"][0]["text"]
     assert "isError" not in sent
-    assert "could not be kept" in text
+    assert "could not be stored" in text
     assert "500 records" in text
-    assert sent["structuredContent"]["artifacts"] == []
-    assert sent["structuredContent"]["problem"]["error"] == "RESULT_TOO_LARGE"
-    assert sent["structuredContent"]["problem"]["retryable"] is False
+    assert envelope_of(sent)["artifacts"] == []
+    assert envelope_of(sent)["retryable"] is False
+    assert text.splitlines()[0].endswith("Ask it for less.")
     assert executed.envelope is not None
     assert executed.envelope.problem is not None
     assert tokens_sent(sent) <= 1_000
@@ -144,7 +144,8 @@ async def test_a_call_may_be_repeated_only_if_that_does_no_harm(*, repeatable: b
 
     executed = await screen.screened({"content": LARGE["log"]}, tool_id="a:b@1", caller=ANYBODY, repeatable=repeatable)
 
-    assert executed.result["structuredContent"]["problem"]["retryable"] is repeatable
+    assert envelope_of(executed.result)["retryable"] is repeatable
+    assert ("Call the tool again later" in executed.text) is repeatable
 
 
 async def test_without_a_store_every_result_comes_back_as_it_is() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gateway_cases import SdkTools, gatewayed, text_block, tokens_sent
+from gateway_cases import SdkTools, envelope_of, gatewayed, text_block, tokens_sent
 from gateway_samples import (
     CSV,
     ECHO,
@@ -75,7 +75,7 @@ async def test_a_large_result_is_told_in_400_tokens_with_a_call_that_shows_more(
         seen = await case.call("tool_view", json.loads(call))
 
     assert tokens_sent(sent) <= 400
-    assert sent["structuredContent"]["artifacts"][0]["kind"] == kind
+    assert envelope_of(sent)["artifacts"][0]["kind"] == kind
     assert json.loads(call)["handle"] == handles_in(sent)[0]
     assert "isError" not in seen
     assert seen["content"][0]["text"]
@@ -148,7 +148,7 @@ async def test_what_an_sdk_server_sends_for_a_list_becomes_one_list_of_records(t
     async with gatewayed({"box": box}, file=tmp_path / "a.db") as case:
         sent = await case.execute("box__rows")
 
-    (artifact,) = sent["structuredContent"]["artifacts"]
+    (artifact,) = envelope_of(sent)["artifacts"]
     assert artifact["kind"] == "records"
     assert len(sent["content"]) == 1
 
@@ -167,7 +167,7 @@ async def test_brief_blocks_pass_beside_a_large_one_and_small_ones_are_kept_toge
         rows, together = [await read_all(case, each) for each in handles_in(sent)]
 
     assert sent["content"][1:] == [text_block("Found 500 rows."), link]
-    assert (sent["_meta"], sent["novel"]) == ({"a": 1}, 2)
+    assert (sent["_meta"]["a"], sent["novel"]) == (1, 2)
     assert json.loads(rows) == ROWS
     assert json.loads(together) == [each["text"] for each in small]
     assert tokens_sent(sent) <= 400
@@ -200,7 +200,7 @@ async def test_pictures_beyond_the_first_four_are_kept_and_come_back_as_pictures
     result = {"content": [heavy, *pictures, sound]}
     async with gatewayed({"box": answering(result)}, file=tmp_path / "a.db") as case:
         sent = await case.execute(ECHO)
-        index = json.loads(await read_all(case, sent["structuredContent"]["index"]))
+        index = json.loads(await read_all(case, envelope_of(sent)["index"]))
         back = [await case.view(each["handle"], type="raw") for each in index]
 
     assert sent["content"][1:] == pictures[:3]
@@ -259,3 +259,27 @@ async def test_a_second_result_has_another_handle_and_the_first_still_shows_the_
 
     assert first != second
     assert contents == [LOG.encode(), (LOG + "more\n").encode()]
+
+
+@pytest.mark.req("CL-1")
+async def test_what_a_server_says_in_meta_stands_beside_the_envelope(tmp_path: Path) -> None:
+    theirs = {"com.example/trace": "t1"}
+    result = {"content": [text_block(PROSE)], "structuredContent": {"said": PROSE}, "_meta": theirs}
+    async with gatewayed({"box": answering(result)}, file=tmp_path / "a.db") as case:
+        sent = await case.execute(ECHO)
+
+    assert sent.keys() == {"content", "_meta"}
+    assert theirs.items() <= sent["_meta"].items()
+    assert envelope_of(sent)["summary"] == sent["content"][0]["text"]
+    assert all(each in sent["content"][0]["text"] for each in handles_in(sent))
+
+
+@pytest.mark.req("CL-1")
+async def test_a_large_error_of_a_server_is_told_in_text_alone(tmp_path: Path) -> None:
+    result = {"content": [text_block(PROSE)], "structuredContent": {"said": PROSE}, "isError": True}
+    async with gatewayed({"box": answering(result)}, file=tmp_path / "a.db") as case:
+        sent = await case.execute(ECHO)
+
+    assert sent["isError"] is True
+    assert "structuredContent" not in sent
+    assert envelope_of(sent)["status"] == "error"

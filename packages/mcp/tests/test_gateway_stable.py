@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from gateway_cases import gatewayed, modern
+from gateway_cases import cards_of, gatewayed, modern
 from hub_cases import caller
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,7 +81,7 @@ async def test_the_best_new_card_is_never_dropped_and_the_marker_takes_no_slot()
         await case.browse(query="search", limit=5)
         page = await case.browse(query="search special", limit=5)
 
-    shown = [card["id"] for card in page["structuredContent"]["cards"]]
+    shown = [card["id"] for card in cards_of(page)["cards"]]
     assert any("search_special" in each for each in shown)
     assert len([each for each in shown if each != BREAKPOINT]) == 5
 

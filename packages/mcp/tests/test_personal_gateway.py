@@ -63,11 +63,11 @@ class Case:
 
     async def ids(self, by: Caller, **arguments: Any) -> list[str]:
         page = await self.call("tool_browse", arguments or {"query": "answer"}, by)
-        return sorted(each["id"].partition("#")[0] for each in page["structuredContent"]["cards"])
+        return sorted(each["id"].partition("#")[0] for each in page["_meta"]["io.toolcrib/cards"]["cards"])
 
     async def full_id(self, tool: str, by: Caller) -> str:
         page = await self.call("tool_browse", {"query": "answer", "limit": 20}, by)
-        found = [each["id"] for each in page["structuredContent"]["cards"]]
+        found = [each["id"] for each in page["_meta"]["io.toolcrib/cards"]["cards"]]
         return next(each for each in found if each.partition("#")[0] == tool)
 
     async def said(self, tool: str, by: Caller) -> str:

@@ -33,9 +33,9 @@ async def test_hydrating_shows_every_field_of_the_tool_beside_its_id(form: str) 
         await case.runtime.list_tools()
         result = await case.call("tool_hydrate", {"tool_id": form})
 
-    assert result["structuredContent"] == {"tool_id": ISSUE_ID, "tool": ISSUE}
     (block,) = result["content"]
-    assert json.loads(block["text"]) == result["structuredContent"]
+    assert json.loads(block["text"]) == {"tool_id": ISSUE_ID, "tool": ISSUE}
+    assert result.keys() == {"content"}
     assert block["text"].startswith('{"tool_id":"github:create_issue@1.4.0","tool":{"name":"create_issue",')
     assert "isError" not in result
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -34,7 +35,7 @@ async def test_a_client_lists_hydrates_and_runs_a_tool_whatever_the_eras(front: 
         result = await client.ask("tools/call", executing(name))
         direct = await client.ask("tools/call", {"name": name, "arguments": {}})
 
-    assert hydrated["structuredContent"]["tool"]["name"] == "every"
+    assert json.loads(hydrated["content"][0]["text"])["tool"]["name"] == "every"
     kept = {key: result[key] for key in EVERY_BLOCK if key != "_meta"}
     assert kept == {key: value for key, value in EVERY_BLOCK.items() if key != "_meta"}
     assert EVERY_BLOCK["_meta"].items() <= result["_meta"].items()
@@ -167,7 +168,7 @@ async def test_the_official_client_finds_its_way(mode: Any, names: Any) -> None:
             await client.call_tool("no_such_tool", {})
 
     assert [tool.name for tool in listed[:2]] == ["tool_hydrate", "tool_execute"]
-    assert hydrated.structured_content["tool"]["name"] == "echo"
+    assert json.loads(hydrated.content[0].text)["tool"]["name"] == "echo"
     assert result.content[0].text == "fixture echo n1"
     assert broken.is_error
     assert broken.content[0].text == "boom"

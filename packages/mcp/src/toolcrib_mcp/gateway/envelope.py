@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
 from toolcrib_mcp.gateway.sizing import blocks_of, text_of
+
+META_ENVELOPE: Final = "io.toolcrib/envelope"
+"""Where in the `_meta` of a result the envelope stands as JSON, for programs: a model reads the text."""
 
 
 class _Wire(BaseModel):
@@ -47,6 +50,8 @@ class ResultEnvelope(_Wire):
     total_bytes: int
     problem: str | None = None
     """Why the parts could not be kept, if they could not: then the summary is all there is."""
+    retryable: bool | None = None
+    """Whether calling again may help, where the parts could not be kept."""
 
     def to_json(self) -> dict[str, Any]:
         """The envelope as JSON."""

@@ -11,11 +11,11 @@ from toolcrib_core.wording import quoted
 from toolcrib_mcp.errors import ResultTooLarge
 from toolcrib_mcp.firewall import ContentKind, summarise
 from toolcrib_mcp.front.service import Caller
-from toolcrib_mcp.gateway.envelope import ExecuteResult, KeptPart, ResultEnvelope
+from toolcrib_mcp.gateway.envelope import META_ENVELOPE, ExecuteResult, KeptPart, ResultEnvelope
 from toolcrib_mcp.gateway.parts import Part, TakenApart, take_apart, utf8
 from toolcrib_mcp.gateway.shelf import Shelf
 from toolcrib_mcp.gateway.sizing import is_surely_small, json_text, tokens_of
-from toolcrib_mcp.gateway.telling import Digested, Told, digest, selectors_of, tell_kept, tell_lost
+from toolcrib_mcp.gateway.telling import Digested, digest, selectors_of, tell_kept, tell_lost
 from toolcrib_mcp.relay.questions import asks
 from toolcrib_store import ArtifactInfo, NewArtifact, QuotaExceeded, StoreError
 
@@ -63,7 +63,7 @@ class Screen:
             lost = await asyncio.to_thread(
                 tell_lost, digested, problem=problem, retryable=retryable, budget=self._whole - apart.beside_tokens
             )
-            return _answer(apart, lost, digested, tool_id=tool_id, problem=problem)
+            return _answer(apart, lost, digested, tool_id=tool_id, problem=problem, retryable=retryable)
         told = await asyncio.to_thread(tell_kept, digested, kept, index=index, budget=budget)
         return _answer(apart, told, digested, tool_id=tool_id, kept=kept, index=index)
 
@@ -113,26 +113,29 @@ def _index_of(parts: Sequence[Part], kept: Sequence[ArtifactInfo], tool_id: str)
 
 def _answer(
     apart: TakenApart,
-    told: Told,
+    text: str,
     digested: Digested,
     *,
     tool_id: str,
     kept: Sequence[ArtifactInfo] = (),
     index: ArtifactInfo | None = None,
     problem: ToolError | None = None,
+    retryable: bool | None = None,
 ) -> ExecuteResult:
-    content = [{"type": "text", "text": told.text}, *apart.blocks]
-    result = {"content": content, "structuredContent": told.structured, **apart.fields}
     envelope = ResultEnvelope(
-        status="error" if result.get("isError") is True else "ok",
+        status="error" if apart.fields.get("isError") is True else "ok",
         tool_id=tool_id,
-        summary=told.text,
+        summary=text,
         artifacts=tuple(_kept_part(digested, place, info) for place, info in enumerate(kept[: digested.named])),
         parts=len(digested.parts),
         index=None if index is None else index.handle,
         total_bytes=sum(len(each.content) for each in digested.parts),
         problem=None if problem is None else problem.message,
+        retryable=retryable,
     )
+    theirs = apart.fields.get("_meta")
+    meta = {**(theirs if isinstance(theirs, Mapping) else {}), META_ENVELOPE: envelope.to_json()}
+    result = {**apart.fields, "content": [{"type": "text", "text": text}, *apart.blocks], "_meta": meta}
     return ExecuteResult(tool_id=tool_id, result=result, envelope=envelope)
 
 

@@ -33,8 +33,8 @@ from toolcrib_mcp.upstreams import ClientFace
 if TYPE_CHECKING:
     from toolcrib_core import Embedder
 
-STRUCTURED_SINCE: Final = "2025-06-18"
-"""The first version of the protocol whose clients know structured content."""
+META_CARDS: Final = "io.toolcrib/cards"
+"""Where in the `_meta` of a page its cards stand as JSON, for programs: a model reads the text."""
 
 _Act: TypeAlias = Callable[[Gateway, Mapping[str, Any], Request], Awaitable[dict[str, Any]]]
 
@@ -148,20 +148,18 @@ class GatewayService:
         except ToolError as error:
             raise with_path(error, arguments.get("path")) from None
         page = await gateway.browse(query=query, path=path, limit=limit, detail=detail, caller=request.caller)
-        return _page_result(page, structured=request.caller.protocol_version >= STRUCTURED_SINCE)
+        return _page_result(page)
 
     def _hear(self, notice: Notice) -> None:
         if notice.method != LIST_CHANGED["toolsListChanged"]:
             self._feed.publish(notice)
 
 
-def _page_result(page: BrowseResult, *, structured: bool) -> dict[str, Any]:
-    result: dict[str, Any] = {"content": [{"type": "text", "text": page.text}]}
-    if structured:
-        result["structuredContent"] = page.to_json()
+def _page_result(page: BrowseResult) -> dict[str, Any]:
+    meta: dict[str, Any] = {META_CARDS: page.to_json()}
     if page.unavailable:
-        result["_meta"] = {META_UNAVAILABLE: list(page.unavailable)}
-    return result
+        meta[META_UNAVAILABLE] = list(page.unavailable)
+    return {"content": [{"type": "text", "text": page.text}], "_meta": meta}
 
 
 def _not_by_name(name: str, execute: str) -> UnknownTool:

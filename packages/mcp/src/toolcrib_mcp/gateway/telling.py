@@ -4,34 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from toolcrib_core import ToolError, count_tokens, truncate_description
 from toolcrib_core.wording import count
 from toolcrib_mcp.firewall import SELECTOR_TOKENS, ContentKind, Summary, selectors_for, summarise
 from toolcrib_mcp.gateway.parts import Part
-from toolcrib_mcp.gateway.sizing import json_text
 from toolcrib_store import ArtifactInfo
 
 MAX_NAMED: Final = 3
 """So many parts are told of each by itself; of more there is a list to look into."""
 
-# What one part takes beside its summary, usually and at most: the line about selectors, its label, its place in the
-# structured content. The list of all parts takes less.
-_FRAME = 84
-_MOST_FRAME = SELECTOR_TOKENS + 46
+# What one part takes beside its summary, usually and at most: the line about selectors and its label. The list of all
+# parts takes less.
+_FRAME = 60
+_MOST_FRAME = SELECTOR_TOKENS + 20
 _LABEL = 12
 _HEAD = 32
 _LEAST_SUMMARY = 32
 # Facts alone need no words.
 _NO_WORDS = 24
-
-
-class Told(NamedTuple):
-    """What is sent: a text, and the same for programs."""
-
-    text: str
-    structured: dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,38 +48,32 @@ def digest(parts: Sequence[Part], *, budget: int, passing: int) -> Digested:
     return Digested(parts=parts, summaries=summaries, named=named, passing=passing)
 
 
-def tell_kept(digested: Digested, kept: Sequence[ArtifactInfo], *, index: ArtifactInfo | None, budget: int) -> Told:
+def tell_kept(digested: Digested, kept: Sequence[ArtifactInfo], *, index: ArtifactInfo | None, budget: int) -> str:
     """What is told of parts that were kept, the first of them by name and all of them by the index."""
-    structured: dict[str, Any] = {"artifacts": [_brief(each) for each in kept[: digested.named]]}
-    if index is not None:
-        structured["index"] = index.handle
-    room = budget - count_tokens(json_text(structured))
     summaries = [each.text for each in digested.summaries[: digested.named]]
     text = _kept_text(digested, kept, index, summaries)
-    excess = count_tokens(text) - room
+    excess = count_tokens(text) - budget
     while excess > 0 and any(summaries):
         # The longest gives way: it is the one that says most about the least of the whole.
         longest = max(range(len(summaries)), key=lambda number: count_tokens(summaries[number]))
         summaries[longest] = _shorter(digested.parts[longest], count_tokens(summaries[longest]) - excess)
         text = _kept_text(digested, kept, index, summaries)
-        excess = count_tokens(text) - room
-    return Told(text, structured)
+        excess = count_tokens(text) - budget
+    return text
 
 
-def tell_lost(digested: Digested, *, problem: ToolError, retryable: bool, budget: int) -> Told:
+def tell_lost(digested: Digested, *, problem: ToolError, retryable: bool, budget: int) -> str:
     """What is told of parts that could not be kept: as much as a result that is sent whole may have."""
     size = sum(len(each.content) for each in digested.parts)
     message = truncate_description(problem.message, _HEAD)
     head = (
-        f"The tool answered, but its result of {size:,} bytes is too large to send and could not be kept: {message} "
-        "Only this summary of it is left. To get the rest, ask the tool for less."
+        f"The tool answered, but its result of {size:,} bytes is too large to send and could not be stored: {message} "
+        f"Only this summary is left. {'Call the tool again later, or ask' if retryable else 'Ask'} it for less."
     )
-    told = {"error": "RESULT_TOO_LARGE", "message": message, "retryable": retryable}
-    structured: dict[str, Any] = {"artifacts": [], "problem": told}
-    room = budget - count_tokens(json_text(structured)) - count_tokens(head) - 2
+    room = budget - count_tokens(head) - 2
     part = digested.parts[0]
     words = summarise(part.content, part.kind, media_type=part.media_type, budget=max(room, _LEAST_SUMMARY)).text
-    return Told(f"{head}\n{words}", structured)
+    return f"{head}\n{words}"
 
 
 def selectors_of(part: Part, facts: Mapping[str, Any], info: ArtifactInfo) -> str:
@@ -126,7 +112,3 @@ def _shorter(part: Part, budget: int) -> str:
     if budget < _LEAST_SUMMARY:
         return ""
     return summarise(part.content, part.kind, media_type=part.media_type, budget=budget).text
-
-
-def _brief(info: ArtifactInfo) -> dict[str, Any]:
-    return {"handle": info.handle, "kind": info.kind, "size": info.size}

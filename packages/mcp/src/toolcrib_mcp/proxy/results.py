@@ -23,10 +23,7 @@ _FOR_CLIENTS: Final = frozenset({-32042, -32021})
 def hydration(hydrated: HydrationResult) -> dict[str, Any]:
     """The answer of `tool_hydrate`: the tool as its server listed it, every field of it, beside its id."""
     text = b'{"tool_id":%b,"tool":%b}' % (orjson.dumps(hydrated.tool_id), hydrated.tool_json)
-    return {
-        "content": [{"type": "text", "text": text.decode()}],
-        "structuredContent": {"tool_id": hydrated.tool_id, "tool": hydrated.tool},
-    }
+    return {"content": [{"type": "text", "text": text.decode()}]}
 
 
 def failure(error: ToolError) -> dict[str, Any]:
