@@ -25,7 +25,6 @@ _PENDING: dict[str, str | None] = {
     "CL-6": "under construction",
     "CL-8": "under construction",
     "CL-9": "under construction",
-    "CL-10": "under construction",
     "CL-11": "under construction",
     "CL-12": "under construction",
     "CL-13": "under construction",

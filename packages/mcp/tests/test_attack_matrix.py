@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from audit_cases import records_of
 from proxy_cases import error_of
 from safeguard_cases import ALLOW, MODES, NOTE, Guarded, asking, guarded, principal, server_with
 from scripted_servers import HANDSHAKE
 
 from toolcrib_mcp.approvals import ApprovalBook, state_key
+from toolcrib_mcp.audit import FOLDER
 from toolcrib_mcp.front import Caller
 from toolcrib_mcp.front.confirming import META_APPROVAL
 
@@ -84,6 +86,47 @@ async def test_the_order_in_which_a_server_lists_its_tools_is_no_change(tmp_path
         await before.run("read_note", title="a")
 
     async with guarded(tmp_path, {"notes": server_with(WRITE, NOTE)}) as after:
+        result = await after.run("read_note", title="a")
+
+    assert "isError" not in result
+
+
+@pytest.mark.req("CL-10")
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_tool_whose_parts_are_listed_in_another_order_is_served_as_before_and_the_audit_says_so(
+    tmp_path: Path, mode: str
+) -> None:
+    def tool(*fields: str) -> dict[str, Any]:
+        properties = {"title": {"type": "string"}, "fields": {"type": "string", "default": ",".join(fields)}}
+        return _with(inputSchema={"type": "object", "properties": properties, "required": ["title"]})
+
+    async with guarded(tmp_path, {"notes": server_with(tool("a", "b", "c"))}, mode=mode) as before:
+        listed = (await before.ask("tools/list"))["tools"]
+        await before.run("read_note", title="a")
+
+    async with guarded(tmp_path, {"notes": server_with(tool("c", "a", "b"))}, mode=mode) as after:
+        again = (await after.ask("tools/list"))["tools"]
+        result = await after.run("read_note", title="a")
+
+    assert "isError" not in result
+    assert again == listed
+    files = (tmp_path / "state" / FOLDER).glob("*.jsonl")
+    noted = [each.fields for file in files for each in records_of(file) if each.fields.get("kind") == "pins"]
+    assert [(each["server"], each["tool"], each["decision"]) for each in noted] == [("notes", "read_note", "reordered")]
+
+
+@pytest.mark.req("CL-10")
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("pins", ["off", "warn"])
+async def test_a_server_whose_pins_do_not_withhold_is_served_after_a_change(
+    tmp_path: Path, mode: str, pins: str
+) -> None:
+    ours = {"servers": {"notes": {"pins": pins}}}
+    async with guarded(tmp_path, {"notes": server_with(NOTE)}, mode=mode, ours=ours) as before:
+        await before.run("read_note", title="a")
+
+    changed = server_with(_with(title="Another title"))
+    async with guarded(tmp_path, {"notes": changed}, mode=mode, ours=ours) as after:
         result = await after.run("read_note", title="a")
 
     assert "isError" not in result

@@ -112,10 +112,11 @@ def test_order_keys_numbers_and_notes_beside_a_tool_are_no_drift(book: PinBook) 
     assert judged.withheld == ()
 
 
-def test_the_order_of_a_list_inside_a_schema_is_drift(book: PinBook) -> None:
-    book.judge(SERVER, [with_schema(required=["path", "lines"])])
+def test_the_order_of_what_is_required_is_no_drift_and_what_is_required_is(book: PinBook) -> None:
+    book.judge("other", [with_schema(required=["path", "lines"])])
 
-    assert reasons(book.judge(SERVER, [with_schema(required=["lines", "path"])])) == {"read": "changed"}
+    assert reasons(book.judge("other", [with_schema(required=["lines", "path"])])) == {}
+    assert reasons(book.judge("other", [with_schema(required=["lines"])])) == {"read": "changed"}
 
 
 def test_a_tool_that_comes_back_unchanged_is_served_and_one_that_comes_back_changed_is_not(book: PinBook) -> None:

@@ -152,6 +152,34 @@ async def test_a_tool_that_changes_while_it_is_served_is_withheld_and_clients_ar
 
 
 @pytest.mark.fault("F10")
+@pytest.mark.req("CL-10")
+async def test_a_page_says_how_many_tools_of_which_servers_are_withheld_and_how_to_look_at_them(store: Store) -> None:
+    book = book_in(store)
+    book.judge(SERVER, [READ, WRITE])
+    every = [{**WRITE, "name": f"write_{number}"} for number in range(12)]
+    async with started(server_with(DRIFTED, WRITE, *every), book) as hub, Gateway(hub) as gateway:
+        found = await gateway.browse(query="write")
+        nothing = await gateway.browse(query="zebra")
+
+    assert found.text.splitlines()[0] == "8 of 13 matches. Withheld: 1 of files; see `toolcrib pins diff`."
+    assert nothing.text.splitlines()[0].endswith("Withheld: 1 of files; see `toolcrib pins diff`.")
+
+
+@pytest.mark.req("CL-10")
+async def test_where_there_is_no_room_to_name_the_servers_the_tools_are_counted(store: Store) -> None:
+    names = [f"server-with-a-long-name-{number}" for number in range(4)]
+    book = book_in(store)
+    for name in names:
+        book.judge(name, [READ, WRITE])
+    servers = {name: server_with(DRIFTED, WRITE).connect for name in names}
+    async with hub_of(servers, pins=book) as hub:
+        await hub.start(timeout=30)
+        async with Gateway(hub) as gateway:
+            found = await gateway.browse(query="write")
+
+    assert "4 tools withheld: `toolcrib pins diff`." in found.text.splitlines()[0]
+
+
 async def test_a_shuffled_list_changes_nothing(store: Store) -> None:
     server = server_with(READ, WRITE)
     async with started(server, book_in(store)) as hub:

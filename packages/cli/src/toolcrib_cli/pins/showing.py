@@ -58,9 +58,10 @@ def state_of(opened: OpenedPins, pin: Pin) -> str:
         if pin.pinned is not None:
             return "changed"
         return "not approved" if pin.was is None else f"renamed, was {printable(pin.was)}"
-    digest = None if pin.pinned is None else pin.pinned.digest
-    if opened.lock is not None and not pin.scope and opened.lock.of(pin.server).get(pin.tool) != digest:
-        return "not in the lock file"
+    if opened.lock is not None and not pin.scope:
+        locked = opened.lock.of(pin.server).get(pin.tool)
+        if pin.pinned is None or not pin.pinned.has_digest(locked):
+            return "not in the lock file"
     return _PINNED
 
 

@@ -110,6 +110,11 @@ class CatalogSnapshot:
         every = () if listing is None else listing.withheld
         return next((each for each in every if each.name == name), None)
 
+    @cached_property
+    def withheld_counts(self) -> Mapping[str, int]:
+        """By server: how many of its tools are not what was trusted, and therefore not served."""
+        return {server: len(listing.withheld) for server, listing in self._state.listings.items() if listing.withheld}
+
     def hydrate(self, tool_id: str) -> HydrationResult:
         """All about one tool, by any form of its id; each tool has one result, whichever form was used.
 

@@ -136,6 +136,9 @@ class ServerSettings(SettingsModel):
     """What the server may ask of the client behind the gateway, or tell it; everything else is refused."""
     sandbox: ServerSandbox | None = None
     """Walls around the server; only for one that is started here."""
+    pins: Literal["off", "warn", "enforce"] | None = None
+    """What happens to a tool that changed: `enforce` withholds it, `warn` serves it with a warning in log and audit,
+    `off` pins nothing. Without a value the gateway's `pins` counts."""
 
     def admits(self, tool: str) -> bool:
         """Whether a tool, by the name the server gives it, is served."""
@@ -247,9 +250,9 @@ class GatewaySettings(SettingsModel):
     artifacts: ArtifactSettings = ArtifactSettings()
     """How results that are too large to send are kept."""
     pins: Literal["first-use", "locked", "off"] | None = None
-    """Tools that have changed are withheld: since first use, or against the lock file.
+    """What a tool is compared with: its definition at first use, or the lock file. A server may have its own `pins`.
 
-    Without a word, `locked` where `toolcrib.lock.json` lies beside the configuration, and `first-use` elsewhere.
+    Without a value: `locked` if `toolcrib.lock.json` lies beside the configuration, else `first-use`.
     """
     policy: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
     """The policy file, as seen from the configuration; without one, `toolcrib.policy.toml` beside it."""

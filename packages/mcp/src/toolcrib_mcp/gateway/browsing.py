@@ -136,7 +136,7 @@ class Browser:
         schemas = await asyncio.to_thread(_schemas, snapshot, found.cards) if detail == "schema" else {}
         cards = await self._arranged(client, found.cards) if self._stable else found.cards
         return BrowseResult(
-            text=_text(self._note(found.note), cards, schemas, is_stable=self._stable),
+            text=_text(self._note(found.note, snapshot.withheld_counts), cards, schemas, is_stable=self._stable),
             cards=tuple(cards),
             schemas=schemas,
             total=found.total,
@@ -154,14 +154,20 @@ class Browser:
         cards = [_scored(snapshot, hit.id, hit.score) for hit in result.hits]
         return _Found(cards, _search_note(result), result.total)
 
-    def _note(self, note: str) -> str:
-        """The note, and which servers are missing: in as many words as there is room for."""
+    def _note(self, note: str, withheld: Mapping[str, int]) -> str:
+        """The note, which servers are missing, and whose tools are withheld: as much of it as there is room for."""
         missing = self._runtime.missing.names
-        if not missing:
+        more: list[tuple[str, str]] = []
+        if missing:
+            more.append((f"Not available: {listed(missing)}.", f"{count(len(missing), 'server')} not available."))
+        if withheld:
+            more.append(_withheld_notes(withheld))
+        if not more:
             return note
-        forms = (f"Not available: {listed(missing)}.", f"{count(len(missing), 'server')} not available.")
-        longer = (" ".join(filter(None, (note, each))) for each in forms)
-        return next((each for each in (*longer, *forms) if count_tokens(f"{each}\n") <= NOTE_TOKENS), note)
+        long, short = (" ".join(forms) for forms in zip(*more, strict=True))
+        together = (" ".join(filter(None, (note, each))) for each in (long, short))
+        every = (*together, long, short, *(each for _, each in more))
+        return next((each for each in every if count_tokens(f"{each}\n") <= NOTE_TOKENS), note)
 
 
 def with_path(error: ToolError, path: object) -> ToolError:
@@ -204,6 +210,13 @@ def _search_note(result: SearchResult) -> str:
     if not result.confident:
         return f"{len(result.hits)} of {result.total} matches. None may fit: try other words."
     return f"{len(result.hits)} of {result.total} matches." if result.total > len(result.hits) else ""
+
+
+def _withheld_notes(withheld: Mapping[str, int]) -> tuple[str, str]:
+    """How many tools of which servers are withheld, and what a person can do about it: in full, and in short."""
+    servers = ", ".join(f"{number} of {shown(server)}" for server, number in withheld.items())
+    total = count(sum(withheld.values()), "tool")
+    return f"Withheld: {servers}; see `toolcrib pins diff`.", f"{total} withheld: `toolcrib pins diff`."
 
 
 def _schemas(snapshot: CatalogSnapshot, page: Sequence[PageCard]) -> dict[str, str]:

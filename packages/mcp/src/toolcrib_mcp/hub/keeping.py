@@ -133,7 +133,7 @@ class CatalogKeeper:
         try:
             if self._pins is None:
                 return self.catalog.update(server, admitted, terms=terms)
-            judged = self._pins.judge(server, admitted)
+            judged = self._pins.judge(server, admitted, rule=self._servers[server].settings.pins)
             return self.catalog.update(server, judged.tools, terms=terms, withheld=judged.withheld)
         except Exception:
             # The edge of the thread: a list that makes us fail must not stop the reading of the next.

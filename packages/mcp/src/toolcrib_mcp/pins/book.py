@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from weakref import WeakSet
+
+import orjson
 
 from toolcrib_core.wording import count, listed, quoted
 from toolcrib_mcp.errors import ConfigError, ToolChanged
 from toolcrib_mcp.pins.definitions import Definition
+from toolcrib_mcp.pins.digests import definition_digest
 from toolcrib_mcp.pins.judging import Judgement, judge
 from toolcrib_mcp.pins.lock_file import PinLock, read_lock
 from toolcrib_mcp.pins.rows import read_changes, read_pins, write_pins
@@ -23,6 +26,12 @@ from toolcrib_store import Store, StoreError
 
 if TYPE_CHECKING:
     from toolcrib_mcp.catalog import HydrationResult
+
+PinRule: TypeAlias = Literal["off", "warn", "enforce"]
+"""What pins do for one server: nothing, or serve and report a tool that changed, or withhold it."""
+
+OnAccepted: TypeAlias = Callable[[str, str, str, str], object]
+"""Is told the server, the tool, the digest of what is listed, and how it was accepted: `reordered` or `warned`."""
 
 SOON: Final = 0.25
 """How many seconds after somebody asked for a tool that is withheld the pins are looked at again, at the earliest."""
@@ -43,9 +52,16 @@ class Judged:
 class _Standing:
     """What holds for one server at the moment."""
 
-    trusted: Mapping[str, str] = field(default_factory=dict)
+    trusted: Mapping[str, Definition] = field(default_factory=dict)
     withheld: Mapping[str, WithheldTool] = field(default_factory=dict)
     failed: bool = False
+    checked: bool = True
+    """Whether pins are checked at all for this server."""
+
+    def trusts(self, name: str, digest: str) -> bool:
+        """Whether a tool with this digest is served."""
+        known = self.trusted.get(name)
+        return not self.checked or (known is not None and known.digest == digest)
 
 
 class PinBook:
@@ -56,9 +72,15 @@ class PinBook:
     """
 
     def __init__(
-        self, store: Store, *, lock_file: Path | None = None, scope: str = "", beneath: PinBook | None = None
+        self,
+        store: Store,
+        *,
+        lock_file: Path | None = None,
+        scope: str = "",
+        beneath: PinBook | None = None,
+        default: PinRule = "enforce",
     ) -> None:
-        """Pins in a database that has the tables of `PINS_LINE`.
+        """Pins in a database that has the tables of `PINS_LINE`; `default` is for servers without a rule of their own.
 
         Raises:
             ConfigError: The lock file cannot be used.
@@ -68,6 +90,10 @@ class PinBook:
         self._lock_file = lock_file
         self._lock: PinLock | None = None if lock_file is None else read_lock(lock_file)
         self._beneath = beneath
+        self._default = default
+        self._noted: dict[tuple[str, str], str] = {}
+        self.on_accepted: OnAccepted | None = None
+        """Called, in any thread, with what was served although it is not the pinned definition byte by byte."""
         self._above: WeakSet[PinBook] = WeakSet()
         self._standing: dict[str, _Standing] = {}
         self._judging: dict[str, threading.Lock] = {}
@@ -80,25 +106,36 @@ class PinBook:
 
         Its `check` asks this one about the servers that everybody has, and `refresh` of this one refreshes it, too.
         """
-        book = PinBook(self._store, scope=principal, beneath=self)
+        book = PinBook(self._store, scope=principal, beneath=self, default=self._default)
         self._above.add(book)
         return book
 
-    def judge(self, server: str, tools: Iterable[Any]) -> Judged:
+    def judge(self, server: str, tools: Iterable[Any], *, rule: PinRule | None = None) -> Judged:
         """Tell apart what may be served of a server's listing; what is new is pinned before it is given.
 
-        Never fails: without a database that can be read, nothing is served.
+        A tool that differs from its pin only in an order without meaning is served as it was pinned. `rule` is the
+        server's own: `warn` serves tools that changed, `off` checks nothing. Never fails: without a database that can
+        be read, nothing is served.
         """
+        rule = rule or self._default
+        if rule == "off":
+            self._standing[server] = _Standing(checked=False)
+            return Judged(tools=tuple(tools))
         every = [(tool, Definition.of(tool)) for tool in tools]
         # A server that came back may list twice at once: what was decided last is what holds.
         with self._judging.setdefault(server, threading.Lock()):
-            judgement, failed = self._judged(server, _by_name(each for _, each in every if each is not None))
+            listed = _by_name(each for _, each in every if each is not None)
+            judgement, failed = self._judged(server, listed, only_warns=rule == "warn")
             withheld = tuple(replace(each, on_refused=self.look_soon) for each in judgement.withheld)
             self._standing[server] = _Standing(
                 trusted=judgement.trusted, withheld={each.name: each for each in withheld}, failed=failed
             )
         return Judged(
-            tools=tuple(tool for tool, it in every if it is None or judgement.trusted.get(it.name) == it.digest),
+            tools=tuple(
+                tool if it is None else _as_pinned(tool, it, judgement)
+                for tool, it in every
+                if it is None or it.name in judgement.trusted
+            ),
             withheld=withheld,
         )
 
@@ -112,7 +149,7 @@ class PinBook:
         if standing is None and self._beneath is not None:
             self._beneath.check(tool)
             return
-        if standing is not None and standing.trusted.get(tool.upstream_name) == tool.digest:
+        if standing is not None and standing.trusts(tool.upstream_name, tool.digest):
             return
         known = None if standing is None else standing.withheld.get(tool.upstream_name)
         if known is not None:
@@ -128,7 +165,8 @@ class PinBook:
         standing, found = self._standing.get(server), Definition.of(tool)
         if standing is None or found is None:
             return False
-        return standing.trusted.get(found.name) == found.digest
+        known = standing.trusted.get(found.name)
+        return not standing.checked or (known is not None and known.is_same_as(found))
 
     def attach(self, reread: Callable[[str], object]) -> Callable[[], None]:
         """Call this on the event loop with a server whose tools are to be judged again; call what is given to stop."""
@@ -194,9 +232,11 @@ class PinBook:
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 loop.call_soon_threadsafe(asked.set)
 
-    def _judged(self, server: str, listed: Mapping[str, Sequence[Definition]]) -> tuple[Judgement, bool]:
+    def _judged(
+        self, server: str, listed: Mapping[str, Sequence[Definition]], *, only_warns: bool
+    ) -> tuple[Judgement, bool]:
         try:
-            return self._decided(server, listed), False
+            judgement = self._decided(server, listed, only_warns=only_warns)
         except StoreError as failure:
             _logger.warning("the tools of %s are withheld: %s", quoted(server), failure.message)
             withheld = [
@@ -211,18 +251,20 @@ class PinBook:
                 for name, definitions in listed.items()
             ]
             return Judgement(withheld=withheld), True
+        self._note(server, judgement)
+        return judgement, False
 
-    def _decided(self, server: str, listed: Mapping[str, Sequence[Definition]]) -> Judgement:
+    def _decided(self, server: str, listed: Mapping[str, Sequence[Definition]], *, only_warns: bool) -> Judgement:
         lock = None if self._lock is None else self._lock.of(server)
         with self._store.reading() as connection:
             known = read_pins(connection, self.scope, server)
-        judgement = judge(known, listed, lock=lock, now=self._store.now())
+        judgement = judge(known, listed, lock=lock, now=self._store.now(), only_warns=only_warns)
         if not judgement.written:
             return judgement
         with self._store.writing() as connection:
             # Another gateway may have pinned the same tools meanwhile: the first one's count.
             known = read_pins(connection, self.scope, server)
-            judgement = judge(known, listed, lock=lock, now=self._store.now())
+            judgement = judge(known, listed, lock=lock, now=self._store.now(), only_warns=only_warns)
             write_pins(connection, known, judgement.written)
         self._tell(server, judgement)
         return judgement
@@ -240,6 +282,30 @@ class PinBook:
                 quoted(server),
                 _names(names),
             )
+
+    def _note(self, server: str, judgement: Judgement) -> None:
+        """Have the audit note what is served although it differs from its pin, each difference once."""
+        accepted = [(each.name, each.digest, "reordered") for each in judgement.reordered.values()]
+        accepted += [(each.name, definition_digest(orjson.loads(each.listed)), "warned") for each in judgement.warned]
+        new = [each for each in accepted if self._noted.get((server, each[0])) != each[1]]
+        if not new:
+            return
+        self._noted |= {(server, name): digest for name, digest, _ in new}
+        reordered = [name for name, _, how in new if how == "reordered"]
+        warned = [name for name, _, how in new if how == "warned"]
+        if reordered:
+            _logger.info("%s lists in another order, and means the same: %s", quoted(server), _names(reordered))
+        if warned:
+            _logger.warning(
+                "tools of %s are not what was pinned, and are served because its `pins` is `warn`: %s; "
+                "see `toolcrib pins diff`",
+                quoted(server),
+                _names(warned),
+            )
+        on_accepted = self.on_accepted if self._beneath is None else self._beneath.on_accepted
+        if on_accepted is not None:
+            for name, digest, how in new:
+                on_accepted(server, name, digest, how)
 
     def _read_changes(self) -> dict[tuple[str, str], int]:
         with self._store.reading() as connection:
@@ -265,6 +331,14 @@ def _by_name(definitions: Iterable[Definition]) -> dict[str, list[Definition]]:
     for each in definitions:
         found.setdefault(each.name, {})[each.digest] = each
     return {name: [every[digest] for digest in sorted(every)] for name, every in found.items()}
+
+
+def _as_pinned(tool: Any, listed: Definition, judgement: Judgement) -> Any:
+    """The tool as it was pinned if it is listed in another order; what the server notes beside it stays as it is."""
+    if listed.name not in judgement.reordered:
+        return tool
+    beside = {"_meta": tool["_meta"]} if "_meta" in tool else {}
+    return {key: value for key, value in judgement.trusted[listed.name].tool.items() if key != "_meta"} | beside
 
 
 def _names(names: Iterable[str]) -> str:

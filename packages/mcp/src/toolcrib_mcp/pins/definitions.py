@@ -11,6 +11,7 @@ import orjson
 
 from toolcrib_core import NotJson
 from toolcrib_mcp.pins.digests import body_digest, definition_digest
+from toolcrib_mcp.pins.ordering import settled_digest
 
 How: TypeAlias = Literal["first-use", "new", "approved", "locked"]
 """Why a definition is trusted.
@@ -45,6 +46,19 @@ class Definition:
         """The tool as it was listed: a fresh copy."""
         tool: dict[str, Any] = orjson.loads(self.tool_json)
         return tool
+
+    @cached_property
+    def settled(self) -> str:
+        """The digest that ignores order where order has no meaning."""
+        return settled_digest(self.tool)
+
+    def is_same_as(self, other: Definition) -> bool:
+        """Whether both say the same, at most in another order where order has no meaning."""
+        return self.digest == other.digest or self.settled == other.settled
+
+    def has_digest(self, digest: str | None) -> bool:
+        """Whether a lock file means this definition; it may have either digest."""
+        return digest is not None and digest in {self.digest, self.settled}
 
     @cached_property
     def body(self) -> str:

@@ -98,7 +98,7 @@ class PinDesk:
         """
         return PinLock(
             servers={
-                each.server: {name: pin.pinned.digest for name, pin in each.pins.items() if pin.pinned is not None}
+                each.server: {name: pin.pinned.settled for name, pin in each.pins.items() if pin.pinned is not None}
                 for each in self.servers()
                 if each.server in servers
             }

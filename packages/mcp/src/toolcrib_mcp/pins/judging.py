@@ -14,8 +14,13 @@ from toolcrib_mcp.pins.withheld import Reason, WithheldTool
 class Judgement:
     """What is decided about one listing."""
 
-    trusted: dict[str, str] = field(default_factory=dict)
-    """By the server's names: the digests of the tools that are served."""
+    trusted: dict[str, Definition] = field(default_factory=dict)
+    """By the server's names: the definitions that are served. For a tool that is listed in another order than it was
+    pinned in, the pinned one, so that clients see the same bytes after every start."""
+    reordered: dict[str, Definition] = field(default_factory=dict)
+    """By the server's names: tools that differ from their pins only in an order without meaning, as they are listed."""
+    warned: list[WithheldTool] = field(default_factory=list)
+    """Tools that would be withheld if the server's pins were enforced, and are served."""
     withheld: list[WithheldTool] = field(default_factory=list)
     written: list[Pin] = field(default_factory=list)
     """What has to be written down before anything of this counts."""
@@ -24,14 +29,20 @@ class Judgement:
 
 
 def judge(
-    known: ServerPins, listed: Mapping[str, Sequence[Definition]], *, lock: Mapping[str, str] | None, now: float
+    known: ServerPins,
+    listed: Mapping[str, Sequence[Definition]],
+    *,
+    lock: Mapping[str, str] | None,
+    now: float,
+    only_warns: bool = False,
 ) -> Judgement:
     """Decide about all tools of a server, by its names for them; each has the different definitions that it lists.
 
     Without a `lock` a tool that is not known is trusted from now on, unless it is one that was pinned under another
-    name. With a `lock`, which has a digest for each name, only that decides.
+    name. With a `lock`, which has a digest for each name, only that decides. With `only_warns` a tool that is not what
+    was trusted is served nevertheless, unless the server lists several of its name.
     """
-    judging = _Judging(known, gone=_gone(known, listed), now=now, lost=_lost(known, listed))
+    judging = _Judging(known, gone=_gone(known, listed), now=now, lost=_lost(known, listed), only_warns=only_warns)
     for name, definitions in listed.items():
         if len(definitions) > 1:
             judging.withhold(definitions[0], "ambiguous")
@@ -58,12 +69,13 @@ def _lost(known: ServerPins, listed: Mapping[str, Sequence[Definition]]) -> bool
 
 
 class _Judging:
-    def __init__(self, known: ServerPins, *, gone: Mapping[str, Pin], now: float, lost: bool) -> None:
+    def __init__(self, known: ServerPins, *, gone: Mapping[str, Pin], now: float, lost: bool, only_warns: bool) -> None:
         self.result = Judgement()
         self._known = known
         self._gone = gone
         self._now = now
         self._lost = lost
+        self._only_warns = only_warns
 
     def by_pin(self, found: Definition) -> None:
         pin = self._known.pins.get(found.name)
@@ -72,8 +84,8 @@ class _Judging:
         elif pin.pinned is None:
             self._wait(pin, found)
             self.withhold(found, "unapproved" if pin.was is None else "renamed", was=pin.was)
-        elif pin.pinned.digest == found.digest:
-            self._trust(found)
+        elif pin.pinned.is_same_as(found):
+            self._trust(found, pin.pinned)
             if pin.waiting is not None:
                 self.result.written.append(replace(pin, waiting=None, waiting_since=None, was=None))
         else:
@@ -82,14 +94,14 @@ class _Judging:
 
     def by_lock(self, found: Definition, digest: str | None) -> None:
         pin = self._known.pins.get(found.name) or self._empty(found.name)
-        if digest == found.digest:
-            self._trust(found)
-            if pin.pinned is None or pin.pinned.digest != digest or pin.waiting is not None:
-                self._pin(found, "locked")
+        before = pin.pinned if pin.pinned is not None and pin.pinned.has_digest(digest) else None
+        if found.has_digest(digest) or (before is not None and before.is_same_as(found)):
+            self._trust(found, before or found)
+            if before is None or pin.waiting is not None:
+                self._pin(before or found, "locked")
             return
-        if pin.pinned is None or pin.pinned.digest != found.digest:
+        if pin.pinned is None or not pin.pinned.is_same_as(found):
             self._wait(pin, found)
-        before = pin.pinned if pin.pinned is not None and pin.pinned.digest == digest else None
         self.withhold(found, "not-locked" if digest is None else "lock-changed", pinned=before)
 
     def withhold(
@@ -106,7 +118,11 @@ class _Judging:
             pinned=None if pinned is None else pinned.tool_json,
             was=was,
         )
-        self.result.withheld.append(tool)
+        if self._only_warns and reason != "ambiguous":
+            self.result.warned.append(tool)
+            self._trust(found, found)
+        else:
+            self.result.withheld.append(tool)
 
     def _unknown(self, found: Definition) -> None:
         if self._lost:
@@ -117,13 +133,15 @@ class _Judging:
             self._wait(replace(self._empty(found.name), was=before.tool), found)
             self.withhold(found, "renamed", was=before.tool)
             return
-        self._trust(found)
+        self._trust(found, found)
         self._pin(found, "new" if self._known.is_known else "first-use")
         if self._known.is_known:
             self.result.new.append(found.name)
 
-    def _trust(self, found: Definition) -> None:
-        self.result.trusted[found.name] = found.digest
+    def _trust(self, found: Definition, pinned: Definition) -> None:
+        self.result.trusted[found.name] = pinned
+        if pinned.digest != found.digest:
+            self.result.reordered[found.name] = found
 
     def _pin(self, found: Definition, how: How) -> None:
         pin = replace(self._empty(found.name), pinned=found, how=how, pinned_at=self._now)

@@ -32,7 +32,7 @@ def pin_mode(config: GatewayConfig) -> PinMode:
 
 
 def open_pins(config: GatewayConfig, store: Store) -> PinBook | None:
-    """The pins of a configuration in its database, or `None` where they are off.
+    """The pins of a configuration in its database, or `None` where they are off for every server.
 
     Raises:
         ConfigError: The lock file cannot be used, or there is no place for one.
@@ -41,7 +41,10 @@ def open_pins(config: GatewayConfig, store: Store) -> PinBook | None:
     from toolcrib_mcp.pins.book import PinBook
 
     mode = pin_mode(config)
-    return None if mode == "off" else PinBook(store, lock_file=_lock_of(config, mode))
+    if mode == "off":
+        wanted = any(server.pins in {"warn", "enforce"} for server in config.settings.servers.values())
+        return PinBook(store, default="off") if wanted else None
+    return PinBook(store, lock_file=_lock_of(config, mode))
 
 
 def check_pins(config: GatewayConfig) -> None:

@@ -16,6 +16,7 @@ from toolcrib_mcp.catalog._reading import read_tool
 from toolcrib_mcp.errors import GatewayError
 from toolcrib_mcp.front.envelope import INVALID_PARAMS
 from toolcrib_mcp.pins.definitions import Definition
+from toolcrib_mcp.pins.ordering import settled_digest
 from toolcrib_mcp.relay.merging import Merged
 from toolcrib_mcp.relay.pages import Pages
 from toolcrib_mcp.relay.reach import Reach
@@ -127,23 +128,27 @@ class OwnTools:
     async def shown(self, tools: list[Any]) -> list[Any]:
         """Those of a list that the server has just given which may be shown.
 
-        What the catalogue serves is shown word for word, or not at all. A server may list more for one client than for
+        What the catalogue serves is shown word for word, or not at all; a list that the server gives in another order
+        without a meaning is shown as the catalogue has it. A server may list more for one client than for
         all: that is shown unless something is hidden in it.
 
         Raises:
             GatewayError: Its tools could not be had.
         """
         served, snapshot = await self.all(), self._hub.catalog.snapshot()
-        return [tool for tool in tools if self._may_be_shown(Definition.of(tool), served, snapshot)]
+        listed = ((tool, Definition.of(tool)) for tool in tools)
+        return [
+            served[it.name].tool if it.name in served and served[it.name].digest != it.digest else tool
+            for tool, it in listed
+            if it is not None and self._may_be_shown(it, served, snapshot)
+        ]
 
     def _may_be_shown(
-        self, listed: Definition | None, served: Mapping[str, HydrationResult], snapshot: CatalogSnapshot
+        self, listed: Definition, served: Mapping[str, HydrationResult], snapshot: CatalogSnapshot
     ) -> bool:
-        if listed is None:
-            return False
         known = served.get(listed.name)
         if known is not None:
-            return known.digest == listed.digest
+            return known.digest == listed.digest or settled_digest(known.tool) == listed.settled
         return not self._is_refused(listed.name, snapshot) and not scan_texts(dict(listed.tool)).refused
 
     def _is_refused(self, name: str, snapshot: CatalogSnapshot) -> bool:

@@ -148,7 +148,7 @@ class TransparentService:
         result = await self._of_one(server, request)
         if request.method == _LIST and isinstance(tools := result.get("tools"), list):
             kept = await own.shown(tools)
-            return result if len(kept) == len(tools) else {**result, "tools": kept}
+            return result if kept == tools else {**result, "tools": kept}
         return result
 
     async def _of_one(self, server: str, request: Request) -> Mapping[str, Any]:

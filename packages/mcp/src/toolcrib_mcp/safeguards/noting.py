@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toolcrib_core import ToolError
-from toolcrib_mcp.audit.events import call_event
+from toolcrib_mcp.audit.events import AuditEvent, call_event
 from toolcrib_mcp.outward import outward_code
 from toolcrib_mcp.relay.questions import asks
 from toolcrib_mcp.rpc import RpcError
@@ -51,6 +51,11 @@ class CallRecorder:
         """Write what waits to be written, and that this is the end; a second time does nothing."""
         if self._journal is not None:
             await self._journal.aclose()
+
+    def note_pin(self, server: str, tool: str, digest: str, how: str) -> None:
+        """Write down that a definition is served which is not the pinned one byte by byte."""
+        if self._journal is not None:
+            self._journal.note(AuditEvent(kind="pins", server=server, tool=tool, definition=digest, decision=how))
 
     @contextmanager
     def recording(self, call: GuardedCall, notes: CallNotes) -> Iterator[CallSpan]:

@@ -97,6 +97,9 @@ async def open_safeguards(
         pins = await asyncio.to_thread(open_pins, config, store)
         if pins is not None:
             holding.push_async_callback(_stopped, asyncio.create_task(pins.keep_fresh(), name="pins"))
+        recorder = await _recorder(config, directory, store, known, holding)
+        if pins is not None:
+            pins.on_accepted = recorder.note_pin
         yield Safeguards(
             store=store,
             pins=pins,
@@ -109,7 +112,7 @@ async def open_safeguards(
                 desk=_desk(store, key, keeps=state_dir is not None or shared is not None),
                 idempotent=IdempotentCalls(ledger, key),
                 redactor=ResultRedactor(known, known_formats=config.settings.redact == "known-formats"),
-                recorder=await _recorder(config, directory, store, known, holding),
+                recorder=recorder,
             ),
         )
 
