@@ -1,7 +1,7 @@
 """The tools of an MCP server join functions of your own in one toolbox: one way to call, one set of rules.
 
 It prints:
-    default:shout#ce41423a, notes:list_notes#db512ae5, notes:read_note#0e6fb09b, notes:write_note#e79ddeb9
+    default:shout, notes:list_notes#db512ae5, notes:read_note#0e6fb09b, notes:write_note#e79ddeb9
     A CRIB FOR TOOLS
     `notes:read_note` needs the argument `title`, which is missing.
 """

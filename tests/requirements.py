@@ -42,7 +42,7 @@ _PENDING: dict[str, str | None] = {
     "CL-25": "under construction",
     "CT": "comes with the contracts",
     "CT-1": "under construction",
-    "CT-20": "under construction",
+    "CT-20": None,
     "VW": "comes with views",
     "CN": "comes with connections",
     "PX": "comes with the extensions of the protocol",

@@ -57,10 +57,11 @@ def test_camel_case_of_the_wire_and_snake_case_of_python_mean_the_same() -> None
     assert snake == camel
 
 
-@pytest.mark.req("AR-1.4")
-def test_an_unversioned_tool_is_named_by_the_hash_of_its_shape_and_a_versioned_one_by_its_version() -> None:
-    assert _forecast().id == f"weather:forecast#{hash8('forecast', _SCHEMA)}"
+@pytest.mark.req("AR-1.4", "CT-20")
+def test_an_unversioned_tool_carries_a_hash_only_if_it_comes_from_a_server() -> None:
+    assert _forecast().id == "weather:forecast"
     assert _forecast(version="2.0.0").id == "weather:forecast@2.0.0"
+    assert _forecast(upstream_name="weather.forecast", version="2.0.0").id == "weather:forecast@2.0.0"
     assert _forecast(upstream_name="weather.forecast").id == f"weather:forecast#{hash8('weather.forecast', _SCHEMA)}"
 
 
@@ -217,7 +218,7 @@ def test_an_integer_of_64_bits_in_a_schema_has_a_digest() -> None:
 
 def test_a_changed_copy_is_checked_and_gets_its_own_id() -> None:
     definition = _forecast()
-    assert definition.id.startswith("weather:forecast#")
+    assert definition.id == "weather:forecast"
 
     assert definition.model_copy(update={"version": "1.0.0"}).id == "weather:forecast@1.0.0"
     assert definition.replace(name="alerts").name == "alerts"

@@ -20,7 +20,7 @@ from toolcrib_core.errors import (
     UnknownTool,
     UnknownVersion,
 )
-from toolcrib_core.identity import ToolIdentity
+from toolcrib_core.identity import ToolIdentity, hash8
 from toolcrib_core.registry import ToolRegistry, create_registry
 from toolcrib_core.serialization import registry_json
 
@@ -113,7 +113,7 @@ def test_definitions_with_one_hash_and_different_content_are_told_apart_by_their
 @pytest.mark.fault("A8")
 def test_a_hash_that_several_versions_share_is_ambiguous() -> None:
     registry = create_registry([tool("fs:read@1.0.0", "path"), tool("fs:read@2.0.0", "path")])
-    shared = f"fs:read#{tool('fs:read', 'path').identity.hash8}"
+    shared = tool("fs:read", "path", upstream_name="read").id
 
     error = refused(AmbiguousTool, lambda: registry.get(shared))
 
@@ -166,14 +166,49 @@ def test_unregistering_needs_the_full_id() -> None:
 
 
 @pytest.mark.req("AR-2.2")
-def test_an_unversioned_tool_is_reachable_by_its_id() -> None:
-    unversioned = tool("fs:read", "path")
+@pytest.mark.parametrize("upstream_name", [None, "read"])
+def test_an_unversioned_tool_is_reachable_by_its_id(upstream_name: str | None) -> None:
+    unversioned = tool("fs:read", "path", upstream_name=upstream_name)
     registry = create_registry([unversioned, tool("fs:read@1.0.0", "path")])
 
-    assert unversioned.identity.hash8 is not None
     assert registry.get(unversioned.id) is unversioned
     assert registry.get(unversioned.identity) is unversioned
     assert registry.unregister(unversioned.id) is unversioned
+
+
+@pytest.mark.req("CT-20", "AR-2.2")
+@pytest.mark.parametrize("upstream_name", [None, "read"])
+def test_an_unversioned_tool_is_found_with_and_without_its_hash(upstream_name: str | None) -> None:
+    unversioned = tool("fs:read", "path", upstream_name=upstream_name)
+    with_hash = f"fs:read#{hash8('read', unversioned.input_schema)}"
+    registry = create_registry([unversioned])
+
+    assert unversioned.id == ("fs:read" if upstream_name is None else with_hash)
+    for written in ("fs:read", with_hash):
+        assert registry.get(written) is unversioned
+        assert registry.resolve(written) is unversioned
+    refused(UnknownVersion, lambda: registry.get("fs:read#00000000"))
+
+
+@pytest.mark.req("CT-20", "AR-2.2")
+def test_an_id_without_its_hash_is_ambiguous_where_several_tools_have_the_name() -> None:
+    one = tool("fs:read", "path", upstream_name="read")
+    other = tool("fs:read", "path", "limit", upstream_name="read")
+    registry = create_registry([one, other])
+
+    error = refused(AmbiguousTool, lambda: registry.get("fs:read"))
+
+    assert sorted(error.details["candidates"]) == sorted([one.id, other.id])
+    assert registry.get(other.id) is other
+
+
+@pytest.mark.req("CT-20", "AR-2.3")
+def test_the_id_of_an_unversioned_tool_asks_resolve_for_a_choice_among_all_versions() -> None:
+    unversioned, versioned = tool("fs:read", "path"), tool("fs:read@1.0.0", "path")
+    registry = create_registry([unversioned, versioned])
+
+    assert registry.get("fs:read") is unversioned
+    assert registry.resolve("fs:read") is versioned
 
 
 @pytest.mark.req("AR-2.2")
@@ -182,7 +217,7 @@ def test_an_unversioned_tool_is_reachable_by_its_id() -> None:
     [
         {"namespace": "fs", "name": "read", "version": "1.0.0"},
         ToolIdentity(namespace="fs", name="read", version="1.0.0"),
-        f"fs:read@1.0.0#{tool('fs:read', 'path').identity.hash8}",
+        f"fs:read@1.0.0#{tool('fs:read', 'path', upstream_name='read').identity.hash8}",
     ],
 )
 def test_get_takes_a_full_identity_in_every_form(identity: Any) -> None:

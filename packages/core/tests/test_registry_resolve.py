@@ -21,7 +21,7 @@ from toolcrib_core.errors import (
     UnknownTool,
     UnknownVersion,
 )
-from toolcrib_core.identity import ToolIdentity
+from toolcrib_core.identity import ToolIdentity, hash8
 from toolcrib_core.registry import RegistryWarning, ToolRegistry, create_registry
 
 
@@ -183,7 +183,7 @@ def test_a_hash_narrows_the_choice_to_the_versions_of_that_shape() -> None:
     registry = create_registry(
         [tool("fs:read@1.0.0", "path"), tool("fs:read@1.1.0", "path"), tool("fs:read@2.0.0", "path", "limit")]
     )
-    shape = tool("fs:read", "path").identity.hash8
+    shape = tool("fs:read", "path", upstream_name="read").identity.hash8
 
     assert registry.resolve(f"fs:read#{shape}").version == "1.1.0"
     assert registry.resolve(f"fs:read@^1#{shape}").version == "1.1.0"
@@ -302,13 +302,19 @@ def test_a_deprecated_tool_that_is_named_exactly_or_allowed_resolves_with_a_warn
 
 
 @pytest.mark.req("AR-2.5")
-def test_an_unversioned_deprecated_tool_resolves_by_its_full_id_or_an_alias_of_it_only() -> None:
-    unversioned = deprecated("fs:read")
-    registry = create_registry([unversioned], aliases={"cat": unversioned.id}, on_warning=lambda _: None)
+@pytest.mark.parametrize("upstream_name", [None, "read"])
+def test_an_unversioned_deprecated_tool_resolves_with_its_hash_or_an_alias_of_it_only(
+    upstream_name: str | None,
+) -> None:
+    unversioned = deprecated("fs:read").replace(upstream_name=upstream_name)
+    with_hash = f"fs:read#{hash8('read', unversioned.input_schema)}"
+    registry = create_registry([unversioned], aliases={"cat": with_hash}, on_warning=lambda _: None)
 
-    assert registry.resolve(unversioned.id) is unversioned
+    assert registry.resolve(with_hash) is unversioned
     assert registry.resolve("cat") is unversioned
-    refused(DeprecatedTool, lambda: registry.resolve("fs:read"))
+    error = refused(DeprecatedTool, lambda: registry.resolve("fs:read"))
+    assert "allow_deprecated=True" in (error.hint or "")
+    assert ("name it exactly" in (error.hint or "")) == (upstream_name is not None)
 
 
 @pytest.mark.req("AR-2.5")

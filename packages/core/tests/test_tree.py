@@ -166,7 +166,7 @@ def test_a_tool_of_another_namespace_is_refused(github: BrowseTree) -> None:
 
 @pytest.mark.req("GW-1.5", "GW-3.3")
 def test_two_tools_with_one_id_are_refused() -> None:
-    with pytest.raises(DuplicateTool, match="`github:create_issue#"):
+    with pytest.raises(DuplicateTool, match="`github:create_issue`"):
         BrowseTree.build(tools(["create_issue", "list_issues", "create_issue"]))
 
 

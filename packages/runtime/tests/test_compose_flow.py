@@ -241,7 +241,7 @@ async def test_fallback_gives_each_tool_the_arguments_that_it_takes() -> None:
 def test_fallback_refuses_a_tool_that_needs_what_the_first_does_not_take() -> None:
     second = fake_tool("second", schema=schema(city=TEXT, key=TEXT))
 
-    with pytest.raises(InvalidDefinition, match=r"needs `key`, which `default:first#\w+` does not take"):
+    with pytest.raises(InvalidDefinition, match="needs `key`, which `default:first` does not take"):
         fallback(fake_tool("first", schema=schema(city=TEXT)), second)
 
     assert fallback(fake_tool("open"), second)

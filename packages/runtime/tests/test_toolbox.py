@@ -92,16 +92,25 @@ def deprecated(replaced_by: str | None = "geo:find") -> FakeTool:
 
 async def test_a_deprecated_tool_runs_only_when_it_is_named_in_full_and_warns() -> None:
     told: list[RegistryWarning] = []
-    old = deprecated()
+    old = fake_tool("old", returns="old", lifecycle=ToolLifecycle(deprecated=True, replaced_by="geo:find"))
     toolbox = create_toolbox([old, *versions()], registry_options=RegistryOptions(on_warning=told.append))
 
-    refused, run = await toolbox.call("geo:old"), await toolbox.call(old.id)
+    refused, run = await toolbox.call("old"), await toolbox.call(old.id)
 
     assert error_of(refused)[0] == "toolbox.deprecated-tool"
     assert "geo:find" in refused.text
     assert run.unwrap() == "old"
     assert [each.tool_id for each in told] == [old.id]
-    assert toolbox.resolve("geo:old", allow_deprecated=True) is old
+    assert toolbox.resolve("old", allow_deprecated=True) is old
+
+
+@pytest.mark.req("CT-20")
+async def test_the_id_of_an_unversioned_tool_runs_that_tool_also_beside_a_version_of_it() -> None:
+    unversioned = fake_tool("find", returns="unversioned")
+    toolbox = create_toolbox([unversioned, fake_tool("find", returns="1.0.0", version="1.0.0")])
+
+    assert (await toolbox.call(unversioned.id)).unwrap() == "unversioned"
+    assert (await toolbox.call("find")).unwrap() == "1.0.0"
 
 
 async def test_without_a_channel_of_its_own_the_warning_is_one_of_pythons() -> None:

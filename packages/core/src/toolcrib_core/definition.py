@@ -159,7 +159,7 @@ class ToolDefinition(BaseModel):
     cost_hint: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     metadata: _JsonObject = Field(default_factory=FrozenDict)
     upstream_name: _Text | None = None
-    """What the tool is called where it comes from, when that is not `name`."""
+    """The name that the server gives the tool, for a tool that comes from a server; its id then has a hash."""
     lossy: tuple[LossyFeature, ...] = ()
     """What the source of this definition says that its schemas cannot."""
 
@@ -199,13 +199,13 @@ class ToolDefinition(BaseModel):
 
     @cached_property
     def identity(self) -> ToolIdentity:
-        """The parts of `id`: an unversioned tool is told apart by the hash of its input shape."""
-        unversioned = self.version is None
+        """The parts of `id`: a tool of a server that has no version carries the hash of its input shape."""
+        upstream_name = self.upstream_name if self.version is None else None
         return ToolIdentity(
             namespace=self.namespace,
             name=self.name,
             version=self.version,
-            hash8=hash8(self.upstream_name or self.name, self.input_schema) if unversioned else None,
+            hash8=None if upstream_name is None else hash8(upstream_name, self.input_schema),
         )
 
     @cached_property

@@ -45,7 +45,8 @@ _GATEWAY_PARTS = {
 class ToolIdentity:
     """The address of one tool, taken apart.
 
-    `hash8` tells unversioned tools apart by the shape of their input; a tool that has a version needs none.
+    `hash8` names the input shape of a tool that comes from a server and has no version. A tool that is defined in a
+    program has none.
     """
 
     namespace: str = DEFAULT_NAMESPACE
@@ -150,7 +151,7 @@ def encode_component(text: str) -> str:
 
 
 def hash8(upstream_name: str, input_schema: Mapping[str, object]) -> str:
-    """Eight hex digits that name the input shape of an unversioned tool.
+    """Eight hex digits that name the input shape of a tool, as a server lists it.
 
     Only the names of the top-level properties and which are required count, so prose edits keep the id. It is a name,
     not a proof: trust rests on the full digests.

@@ -18,6 +18,7 @@ from toolcrib_core import (
     RegistryView,
     SearchResult,
     ToolContext,
+    ToolDefinition,
     ToolError,
     ToolRegistry,
     combine_registries,
@@ -215,10 +216,17 @@ class Toolbox:
 
     def _run_one(self, call: ToolCall, options: CallOptions) -> Awaitable[ToolResult]:
         try:
-            definition = self._registry.resolve(call.tool)
+            definition = self._find(call.tool)
         except ToolError as error:
             return _ready(refused(call, error))
         return perform(self._entries[definition.id], call, options)
+
+    def _find(self, name: str) -> ToolDefinition:
+        """The tool with exactly this id, else the one that `resolve` chooses; a deprecated one gives its warning."""
+        is_id = name in self._registry
+        if is_id and not (definition := self._registry.get(name)).lifecycle.deprecated:
+            return definition
+        return self._registry.resolve(name, allow_deprecated=is_id)
 
 
 Runner: TypeAlias = Toolbox

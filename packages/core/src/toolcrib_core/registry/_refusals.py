@@ -150,7 +150,8 @@ def deprecated_tool(asked: str, fitting: Sequence[ToolDefinition]) -> Deprecated
     ordered = _best_first(fitting)
     best = ordered[0]
     advice = deprecation_advice(best.lifecycle)
-    anyway = f"To use it all the same, name it exactly, `{_brief(best.id)}`, or pass `allow_deprecated=True`."
+    named = "" if best.id == family_of(best.id) else f"name it exactly, `{_brief(best.id)}`, or "
+    anyway = f"To use it all the same, {named}pass `allow_deprecated=True`."
     sunset = best.lifecycle.sunset
     return DeprecatedTool(
         f"Everything that fits `{_asked(asked)}` is deprecated.",

@@ -17,10 +17,10 @@ _ANY = parse_range("*")
 
 
 def get_by_id(state: RegistryState, identity: IdentityLike) -> ToolDefinition:
-    """The tool with this full id: with the version, or with the hash if it has none.
+    """The tool with this id; the hash may be left out, or added, where only one tool without a version is meant.
 
     Raises:
-        AmbiguousTool: The id says neither, or only the hash of a tool that has a version.
+        AmbiguousTool: The id fits several tools, or leaves out a version.
         UnknownVersion: The tool is there, but not this version or shape of it.
         UnknownTool: No tool has that `namespace:name`.
     """
@@ -36,7 +36,7 @@ def get_by_id(state: RegistryState, identity: IdentityLike) -> ToolDefinition:
     fitting = [each for each in members if asked.version in {None, each.version} and _has_shape(each, asked.hash8)]
     if not fitting:
         raise unknown_version(text, members)
-    if asked.version is None:
+    if asked.version is None and (len(fitting) > 1 or fitting[0].version is not None):
         raise ambiguous_tool(text, fitting)
     return fitting[0]
 
@@ -51,8 +51,11 @@ def choose_tool(
 ) -> ToolDefinition:
     """The one tool that a request means, by the rules of `ToolRegistry.resolve`."""
     text = _request_text(state, identity, version)
-    if (definition := state.tools.get(text)) is not None:
-        return definition
+    if "@" in text or "#" in text:
+        # `namespace:name` alone may be an id, but it asks for a choice among all versions.
+        definition = state.tools.get(text)
+        if definition is not None:
+            return definition
     trail = follow(state.aliases.get, text, max_depth=options.max_alias_depth)
     demands = tuple(map(parse_tool_id, trail.demands))
     members = state.members(trail.family)
@@ -81,7 +84,7 @@ def _request_text(state: RegistryState, identity: IdentityLike, version: str | N
 
 def _names(demand: ToolIdentity, definition: ToolDefinition) -> bool:
     if definition.version is None:
-        return demand.version is None and demand.hash8 == definition.identity.hash8
+        return demand.version is None and demand.hash8 is not None and _has_shape(definition, demand.hash8)
     return demand.version == definition.version
 
 

@@ -49,11 +49,13 @@ class RegistryView:
         return self._options
 
     def get(self, tool_id: IdentityLike) -> ToolDefinition:
-        """The tool with this full id: with the version, or with the hash if it has none. Aliases are not followed.
+        """The tool with this id: with its version, if it has one. Aliases are not followed.
+
+        The hash of a tool without a version may be left out, or added, where only one tool is meant.
 
         Raises:
             InvalidToolId: The text is not an id.
-            AmbiguousTool: The id does not say which version or shape is meant, even if only one is registered.
+            AmbiguousTool: The id fits several tools, or leaves out a version, even if only one is registered.
             UnknownVersion: The tool is there, but not this version or shape of it.
             UnknownTool: No tool has that namespace and name.
         """
