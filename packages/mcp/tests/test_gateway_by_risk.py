@@ -56,10 +56,10 @@ def id_of(case: GatewayCase, tool: str) -> str:
 
 
 @pytest.mark.req("GW-8.3", "GW-4.2")
-def test_the_five_tools_cost_no_more_than_600_tokens_and_are_valid() -> None:
+def test_the_five_tools_cost_no_more_than_540_tokens_and_are_valid() -> None:
     listed = json.dumps({"tools": list(META_TOOLS_BY_RISK)}, separators=(",", ":"), ensure_ascii=False)
 
-    assert count_tokens(listed) <= 600
+    assert count_tokens(listed) <= 540
     assert count_tokens(INSTRUCTIONS_BY_RISK) <= 100
     for each in META_TOOLS_BY_RISK:
         compile_schema(each["inputSchema"])
@@ -74,11 +74,11 @@ async def test_the_list_has_one_tool_for_each_risk_and_says_what_each_may_do() -
     annotations = {tool["name"]: tool["annotations"] for tool in listed["tools"]}
     assert list(annotations) == ["tool_browse", *ORDER, "tool_view"]
     assert [annotations[each] for each in ORDER] == [
-        {"readOnlyHint": True, "destructiveHint": False},
+        {"readOnlyHint": True},
         {"destructiveHint": False},
         {"destructiveHint": True},
     ]
-    assert face.instructions == INSTRUCTIONS_BY_RISK
+    assert face.instructions == f"{INSTRUCTIONS_BY_RISK} Servers: box: look"
 
 
 @pytest.mark.req("GW-8.3")
@@ -135,7 +135,7 @@ async def test_the_tool_for_everything_is_not_there() -> None:
 async def test_an_unknown_tool_and_wrong_arguments_are_told_as_ever(through: str) -> None:
     async with split() as (case, called):
         unknown = await case.failed(through, tool_id="box:lok")
-        wrong = await case.failed(through, tool_id="")
+        wrong = await case.failed(through, tool_id=7)
 
     assert unknown["error"] == "TOOL_NOT_FOUND"
     assert wrong["error"] == "ARGS_INVALID"

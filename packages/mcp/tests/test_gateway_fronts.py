@@ -48,8 +48,8 @@ def executing(tool_id: str, **args: Any) -> dict[str, Any]:
 
 
 @pytest.mark.req("GW-4.2")
-def test_the_three_tools_cost_less_than_600_tokens_and_the_instructions_less_than_100() -> None:
-    assert count_tokens(compact({"tools": list(META_TOOLS)})) <= 480
+def test_the_three_tools_leave_room_for_the_digest_and_the_instructions_cost_less_than_100_tokens() -> None:
+    assert count_tokens(compact({"tools": list(META_TOOLS)})) <= 400
     assert count_tokens(INSTRUCTIONS) <= 100
 
 
@@ -61,7 +61,7 @@ def test_the_three_tools_are_valid_and_say_what_they_may_do() -> None:
     for each in tools.values():
         compile_schema(each["inputSchema"])
     assert tools[BROWSE]["annotations"]["readOnlyHint"] is tools[VIEW]["annotations"]["readOnlyHint"] is True
-    assert tools[EXECUTE]["annotations"] == {"destructiveHint": True, "openWorldHint": True}
+    assert tools[EXECUTE]["annotations"] == {"destructiveHint": True}
 
 
 @pytest.mark.req("GW-4.2", "GW-6.2")
@@ -156,14 +156,14 @@ async def test_a_client_hears_of_a_resource_until_it_no_longer_wants_to() -> Non
     assert client.told == []
 
 
-async def test_the_face_has_three_tools_that_never_change_and_what_servers_can_do_beside() -> None:
+async def test_the_capabilities_are_tools_that_change_and_what_servers_can_do_beside() -> None:
     told = {"tools": {"listChanged": True}, "prompts": {"listChanged": True}, "tasks": {}}
     server = ScriptedServer(initialize={**HANDSHAKE, "capabilities": told})
     async with gatewayed({"files": server}) as case:
         face = await case.service.face()
 
-    assert face.capabilities == {"tools": {}, "prompts": {"listChanged": True}}
-    assert face.instructions == INSTRUCTIONS
+    assert face.capabilities == {"tools": {"listChanged": True}, "prompts": {"listChanged": True}}
+    assert face.instructions == f"{INSTRUCTIONS} Servers: files"
     assert case.service.info["name"] == "toolcrib"
 
 

@@ -97,6 +97,7 @@ def run_stats(*, choice: Choice, fresh: bool, timeout: float, as_json: bool) -> 
 def count_catalogue(hub: HubView) -> CatalogueTokens:
     """The tokens of everything that the servers of a hub list."""
     from toolcrib_mcp.gateway.cards import tool_card
+    from toolcrib_mcp.gateway.digest import digest_of
     from toolcrib_mcp.gateway.surfaces import SURFACES
 
     snapshot = hub.catalog.snapshot()
@@ -115,7 +116,7 @@ def count_catalogue(hub: HubView) -> CatalogueTokens:
         )
         for name, every in counted.items()
     )
-    own = SURFACES[hub.config.settings.execute].tools
+    own = SURFACES[hub.config.settings.execute].tools_with(digest_of(hub))
     return CatalogueTokens(servers=servers, gateway=_tokens(own), own_tools=len(own))
 
 

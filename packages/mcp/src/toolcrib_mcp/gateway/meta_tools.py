@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from toolcrib_core import validate_arguments
-from toolcrib_mcp.gateway.browsing import MAX_LIMIT, Detail
+from toolcrib_mcp.gateway.browsing import Detail
 
 BROWSE: Final = "tool_browse"
 EXECUTE: Final = "tool_execute"
@@ -16,60 +16,60 @@ EXECUTE_DESTRUCTIVE: Final = "tool_execute_destructive"
 VIEW: Final = "tool_view"
 
 INSTRUCTIONS: Final = (
-    "Many tools stand behind three. `tool_browse` finds them, by what you want to do or by path; `tool_execute` runs "
-    "one by its id; `tool_view` reads results that are too large to send. Begin with `tool_browse`."
+    "Gives access to the tools of many servers. `tool_browse` finds tools by what you want to do, `tool_execute` runs "
+    "one by its id, `tool_view` reads parts of a large result. Start with `tool_browse`."
 )
-"""What a client is told at first."""
+"""What a client is told at first, before the digest."""
 
 INSTRUCTIONS_BY_RISK: Final = (
-    "Many tools stand behind five. `tool_browse` finds them, by what you want to do or by path; `tool_execute_read` "
-    "runs one by its id, or tells which of `tool_execute_write` and `tool_execute_destructive` does; `tool_view` reads "
-    "results that are too large to send. Begin with `tool_browse`."
+    "Gives access to the tools of many servers. `tool_browse` finds tools by what you want to do, `tool_execute_read` "
+    "runs one by its id, or names which of `tool_execute_write` and `tool_execute_destructive` does, `tool_view` reads "
+    "parts of a large result. Start with `tool_browse`."
 )
-"""What a client is told at first where tools are run by risk."""
+"""The same where tools are run by risk."""
 
 _CHECKED: Final = (
-    "Arguments are checked before anything happens: ARGS_INVALID lists every mistake with the schema, so just try. A "
-    "large result comes back as a summary with handles for tool_view. To pass such a result on unread, use "
-    '{"$artifact": handle, "pointer"?: JSON pointer, "patch"?: [RFC 6902]} as a value in args.'
+    "Arguments are checked first: ARGS_INVALID lists every mistake with the schema, so just try. A large result comes "
+    'back as a summary with handles for tool_view; {"$artifact": handle, "pointer"?, "patch"?: [RFC 6902]} as a value '
+    "in args passes one on unread."
 )
 
 BROWSE_TOOL: Final[Mapping[str, Any]] = {
     "name": BROWSE,
-    "description": "Find tools by `query` (what you want to do, in plain words) or by `path` (`/` first, then a path "
-    "it shows). Each line: tool id, what it does, arguments it needs.",
+    "description": "Find tools by `query` (what you want to do, in plain words) or `path` (`/`, or one you were "
+    "shown). Each line: tool id, what it does, arguments it needs.",
     "inputSchema": {
         "type": "object",
         "properties": {
             "query": {"type": "string"},
             "path": {"type": "string"},
-            "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT},
-            "detail": {"enum": ["card", "schema"], "description": "schema: show arguments of the first 3"},
+            "limit": {"type": "integer"},
+            "detail": {
+                "enum": ["card", "schema", "full"],
+                "description": "full: all of one tool, its id as path",
+            },
         },
         "additionalProperties": False,
     },
-    "annotations": {"readOnlyHint": True, "openWorldHint": False},
+    "annotations": {"readOnlyHint": True},
 }
 EXECUTE_TOOL: Final[Mapping[str, Any]] = {
     "name": EXECUTE,
     "description": f"Run a tool. {_CHECKED}",
     "inputSchema": {
         "type": "object",
-        "properties": {
-            "tool_id": {"type": "string", "minLength": 1, "description": "From tool_browse."},
-            "args": {"type": "object"},
-        },
+        "properties": {"tool_id": {"type": "string"}, "args": {"type": "object"}},
         "required": ["tool_id"],
         "additionalProperties": False,
     },
-    "annotations": {"destructiveHint": True, "openWorldHint": True},
+    "annotations": {"destructiveHint": True},
 }
 VIEW_TOOL: Final[Mapping[str, Any]] = {
     "name": VIEW,
-    "description": 'Read part of a large result. selector: {"type": "head", "lines": 20}; other types: tail {lines}, '
-    "lines {start, end}, search {text or pattern, context}, pointer {pointer}, path {path: JSONPath}, keys/shape "
-    "{pointer}, rows {columns, where: [{column, op, value}], sort: [{column, desc}], start, count}, bytes {start, "
-    "end}, all, raw (image, audio, file). If an answer ends in a cursor, repeat the call with it to go on.",
+    "description": 'Read part of a large result. selector: {"type": "head", "lines": 20}; types: head/tail {lines}, '
+    "lines/bytes {start, end}, search {text or pattern, context}, path {path: JSONPath}, pointer/keys/shape {pointer}, "
+    "rows {columns, where: [{column, op, value}], sort: [{column, desc}], start, count}, all, raw. Where an answer "
+    "ends in a cursor, repeat the call with it.",
     "inputSchema": {
         "type": "object",
         "properties": {
@@ -80,33 +80,26 @@ VIEW_TOOL: Final[Mapping[str, Any]] = {
         "required": ["handle", "selector"],
         "additionalProperties": False,
     },
-    "annotations": {"readOnlyHint": True, "openWorldHint": False},
+    "annotations": {"readOnlyHint": True},
 }
 META_TOOLS: Final = (BROWSE_TOOL, EXECUTE_TOOL, VIEW_TOOL)
 
-# That a tool may reach the open world is what the protocol takes for granted: saying it would cost 18 tokens.
-_BY_RISK_SCHEMA: Final[Mapping[str, Any]] = {
-    "type": "object",
-    "properties": {"tool_id": {"type": "string"}, "args": {"type": "object"}},
-    "required": ["tool_id"],
-    "additionalProperties": False,
-}
 EXECUTE_READ_TOOL: Final[Mapping[str, Any]] = {
     "name": EXECUTE_READ,
     "description": f"Run a tool that only reads. {_CHECKED}",
-    "inputSchema": _BY_RISK_SCHEMA,
-    "annotations": {"readOnlyHint": True, "destructiveHint": False},
+    "inputSchema": EXECUTE_TOOL["inputSchema"],
+    "annotations": {"readOnlyHint": True},
 }
 EXECUTE_WRITE_TOOL: Final[Mapping[str, Any]] = {
     "name": EXECUTE_WRITE,
     "description": "As tool_execute_read, for tools that also write.",
-    "inputSchema": _BY_RISK_SCHEMA,
+    "inputSchema": EXECUTE_TOOL["inputSchema"],
     "annotations": {"destructiveHint": False},
 }
 EXECUTE_DESTRUCTIVE_TOOL: Final[Mapping[str, Any]] = {
     "name": EXECUTE_DESTRUCTIVE,
     "description": "As tool_execute_read, for tools that may destroy, or whose effects are not known.",
-    "inputSchema": _BY_RISK_SCHEMA,
+    "inputSchema": EXECUTE_TOOL["inputSchema"],
     "annotations": {"destructiveHint": True},
 }
 META_TOOLS_BY_RISK: Final = (

@@ -13,6 +13,7 @@ from toolcrib_mcp.front.envelope import INVALID_PARAMS
 from toolcrib_mcp.front.feed import LIST_CHANGED, Feed, Notice
 from toolcrib_mcp.front.service import Caller, Request, ServerFace
 from toolcrib_mcp.gateway.browsing import BrowseResult, with_path
+from toolcrib_mcp.gateway.digest import CatalogDigest
 from toolcrib_mcp.gateway.gateway import Gateway
 from toolcrib_mcp.gateway.meta_tools import (
     BROWSE,
@@ -29,6 +30,7 @@ from toolcrib_mcp.proxy.service import LIST, passed_capabilities, read_call
 from toolcrib_mcp.relay.merging import META_UNAVAILABLE
 from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.upstreams import ClientFace
+from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
 
 if TYPE_CHECKING:
     from toolcrib_core import Embedder
@@ -47,13 +49,14 @@ class GatewayService:
     the hub.
     """
 
-    def __init__(self, gateway: Gateway, *, holding: AsyncExitStack | None = None) -> None:
+    def __init__(self, gateway: Gateway, *, holding: AsyncExitStack | None = None, clock: Clock = SYSTEM_CLOCK) -> None:
         self.gateway = gateway
         self._holding = holding or AsyncExitStack()
         self._surface = SURFACES[gateway.hub.config.settings.execute]
         executing = {name: partial(self._execute, name) for name in self._surface.ceilings}
         self._acts: Mapping[str, _Act] = {BROWSE: self._browse, **executing, VIEW: self._view}
         self._feed = Feed()
+        self._digest = CatalogDigest(gateway.hub, self._feed, clock=clock)
         self._stop_hearing = gateway.hub.feed.subscribe(self._hear)
 
     @property
@@ -63,13 +66,14 @@ class GatewayService:
 
     @property
     def feed(self) -> Feed:
-        """What clients are told without having asked; never that the list of tools changed, for it does not."""
+        """Notifications for clients; the list of tools changes when the digest of the servers in it does."""
         return self._feed
 
     async def face(self) -> ServerFace:
-        """What a client is told at first: what the servers can do beside tools, and how to find those."""
+        """The capabilities and the instructions: what the servers can do beside tools, and which servers there are."""
         passed = await passed_capabilities(self.gateway.relay, self.gateway.hub)
-        return ServerFace(capabilities={"tools": {}, **passed}, instructions=self._surface.instructions)
+        instructions = self._surface.instructions_with(self._digest.text())
+        return ServerFace(capabilities={"tools": {"listChanged": True}, **passed}, instructions=instructions)
 
     async def answer(self, request: Request) -> Mapping[str, Any]:
         """The result of a request; a call that fails is a result, too, so that the model reads why.
@@ -78,7 +82,7 @@ class GatewayService:
             RpcError: The error that the client gets.
         """
         if request.method == LIST:
-            return {"tools": list(self._surface.tools)}
+            return {"tools": self._surface.tools_with(self._digest.text())}
         if request.method == CALL:
             return await self._call(request)
         return await self.gateway.relay.answer(request)
@@ -103,6 +107,7 @@ class GatewayService:
     async def aclose(self) -> None:
         """Stop every call that waits for a client, and let go of what was held."""
         self._stop_hearing()
+        await self._digest.aclose()
         await self.gateway.aclose()
         await self._holding.aclose()
 
@@ -151,7 +156,9 @@ class GatewayService:
         return _page_result(page)
 
     def _hear(self, notice: Notice) -> None:
-        if notice.method != LIST_CHANGED["toolsListChanged"]:
+        if notice.method == LIST_CHANGED["toolsListChanged"]:
+            self._digest.invalidate()
+        else:
             self._feed.publish(notice)
 
 

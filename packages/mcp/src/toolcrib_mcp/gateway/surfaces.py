@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 from toolcrib_core import ToolRisk
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.gateway.meta_tools import (
+    BROWSE,
     EXECUTE,
     EXECUTE_DESTRUCTIVE,
     EXECUTE_READ,
@@ -30,6 +31,8 @@ _ORDER: Final[tuple[RiskClass, ...]] = ("read", "write", "destructive")
 _RUNS: Final[Mapping[RiskClass, str]] = {"read": "that only read", "write": "that read or write"}
 _MAY: Final[Mapping[RiskClass, str]] = {"write": "writes", "destructive": "may delete or overwrite what is there"}
 
+_SERVERS: Final = "Servers: "
+
 
 @dataclass(frozen=True, kw_only=True)
 class Surface:
@@ -39,6 +42,14 @@ class Surface:
     instructions: str
     ceilings: Mapping[str, RiskClass]
     """By name of a tool that runs others, from the mildest on: the worst that it runs."""
+
+    def tools_with(self, digest: str) -> list[Mapping[str, Any]]:
+        """The tools; the one that finds tools says which servers there are."""
+        return [_introducing(each, digest) if each["name"] == BROWSE else each for each in self.tools]
+
+    def instructions_with(self, digest: str) -> str:
+        """The instructions, with the servers that there are."""
+        return f"{self.instructions} {_SERVERS}{digest}" if digest else self.instructions
 
     @property
     def first(self) -> str:
@@ -63,6 +74,10 @@ class Surface:
             hint=f"Nothing was run. Call `{right}` with the same arguments.",
             details={"use": right, "risk": found},
         )
+
+
+def _introducing(tool: Mapping[str, Any], digest: str) -> Mapping[str, Any]:
+    return {**tool, "description": f"{tool['description']} {_SERVERS}{digest}"} if digest else tool
 
 
 def risk_class(risk: ToolRisk) -> RiskClass:
