@@ -22,7 +22,6 @@ _PENDING: dict[str, str | None] = {
     "CL-4": "under construction",
     "CL-5": "under construction",
     "CL-6": "under construction",
-    "CL-8": "under construction",
     "CL-9": "under construction",
     "CL-11": "under construction",
     "CL-12": "under construction",

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from toolcrib_cli.doctor_checks import check_limits, check_sandboxes
+from toolcrib_cli.doctor_checks import check_environment, check_limits, check_sandboxes
 from toolcrib_cli.status_report import StatusReport
 from toolcrib_mcp import load_config
 
@@ -85,3 +85,40 @@ def test_every_limit_is_shown_with_its_default_and_with_what_a_server_has_of_its
         "slow": {"timeout": 300, "startTimeout": 90, "concurrency": 2},
         "plain": {"timeout": 60, "startTimeout": 30, "concurrency": 64},
     }
+
+
+@pytest.mark.req("CL-8")
+def test_the_variables_that_each_local_server_gets_are_named_and_no_value_is_shown(tmp_path):
+    servers = {"plain": {}, "cloud": {"inheritEnv": ["AWS_*"]}, "remote": {}}
+    config = _config(tmp_path, servers)
+    environ = {
+        "PATH": "/bin",
+        "DISPLAY": ":canary",
+        "AWS_SECRET_ACCESS_KEY": "canary",
+        "HTTPS_PROXY": "http://ada:canary@proxy.example",
+    }
+
+    (check,) = check_environment(config, environ)
+
+    assert (check.verdict, check.said) == ("note", "2 variables of this session for every local server")
+    assert check.hint.splitlines() == [
+        "every local server: DISPLAY, PATH",
+        "cloud, from this session: AWS_SECRET_ACCESS_KEY",
+        "Not passed on, because the value holds a secret: HTTPS_PROXY. `inheritEnv` passes it on.",
+    ]
+    assert check.details["servers"]["plain"] == {"session": ["DISPLAY", "PATH"], "env": []}
+    assert "canary" not in json.dumps(check.to_json())
+
+
+@pytest.mark.req("CL-8")
+def test_the_own_variables_of_a_server_are_named_beside_those_of_the_session(tmp_path):
+    file = tmp_path / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": {"it": {"command": "x", "env": {"TOKEN": "canary"}}}}), "utf-8")
+
+    (check,) = check_environment(load_config(file), {})
+
+    assert check.hint == "it, from its `env`: TOKEN"
+
+
+def test_where_no_server_is_started_here_no_environment_is_shown(tmp_path):
+    assert list(check_environment(_config(tmp_path, {"remote": {}}), {"PATH": "/bin"})) == []

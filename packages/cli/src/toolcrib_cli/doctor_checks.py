@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from toolcrib_core import ToolError, count_tokens
 from toolcrib_core.wording import count, listed, quoted, shown
-from toolcrib_mcp.config import GatewayConfig, ServerSettings
+from toolcrib_mcp.config import GatewayConfig, ServerSettings, StdioTransport
 
 if TYPE_CHECKING:
     from toolcrib_cli.status_report import StatusReport
@@ -257,6 +257,32 @@ def check_sandboxes(config: GatewayConfig, report: StatusReport) -> Iterator[Che
             "They can reach what your user can; confine one with `sandbox` under `toolcrib.servers`."
         )
     yield Check(name="server sandboxes", verdict="ok", said=said, hint="\n".join(lines), details=details)
+
+
+def check_environment(config: GatewayConfig, environ: Mapping[str, str] = os.environ) -> Iterator[Check]:
+    """The names of the variables that each local server gets; nothing where no server is started here."""
+    from toolcrib_mcp.upstreams.opening import environment_of
+
+    local = [(each, each.written) for each in config.enabled if isinstance(each.written, StdioTransport)]
+    if not local:
+        return
+    sessions = {server.name: environment_of(server, config.settings, environ=environ) for server, _ in local}
+    usual = set.intersection(*(set(each.values) for each in sessions.values()))
+    secret = sorted({name for each in sessions.values() for name in each.secret})
+    lines = [f"every local server: {', '.join(sorted(usual))}"] if usual else []
+    details = {}
+    for server, written in local:
+        more = sorted(sessions[server.name].values.keys() - usual)
+        lines += [f"{shown(server.name)}, from this session: {', '.join(more)}"] if more else []
+        lines += [f"{shown(server.name)}, from its `env`: {', '.join(written.env)}"] if written.env else []
+        details[server.name] = {"session": sorted(sessions[server.name].values), "env": list(written.env)}
+    if secret:
+        lines.append(
+            f"Not passed on, because the value holds a secret: {', '.join(secret)}. `inheritEnv` passes it on."
+        )
+    said = f"{count(len(usual), 'variable')} of this session for every local server"
+    hint, every = "\n".join(lines), {"servers": details, "notPassedOn": secret}
+    yield Check(name="environment", verdict="note" if secret else "ok", said=said, hint=hint, details=every)
 
 
 def _own_limits(own: ServerSettings) -> Iterator[str]:

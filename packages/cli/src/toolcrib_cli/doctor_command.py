@@ -14,6 +14,7 @@ from toolcrib_cli.doctor_checks import (
     Verdict,
     check_config,
     check_database,
+    check_environment,
     check_limits,
     check_parts,
     check_python,
@@ -73,6 +74,7 @@ def _checks(choice: Choice, *, timeout: float) -> Iterator[Check]:
     yield from check_servers(report)
     yield check_limits(asked.config)
     yield from check_sandboxes(asked.config, report)
+    yield from check_environment(asked.config)
     yield from check_questions(report)
     yield check_tools(report)
 

@@ -25,6 +25,9 @@ Glob: TypeAlias = Annotated[str, Field(min_length=1, max_length=256)]
 Origin: TypeAlias = Annotated[str, Field(pattern=r"^[a-z][a-z0-9+.-]*://[^\s/]+$", max_length=300)]
 """A page's origin, as `https://example.com`."""
 
+EnvPattern: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9_*?]{1,200}$")]
+"""The name of an environment variable, or a pattern: `AWS_*`, or `*` for all of them."""
+
 AbsolutePath: TypeAlias = Annotated[str, Field(pattern=r"^(/|~/)", max_length=4096)]
 """A place on this machine; `~/` is the user's home."""
 
@@ -90,7 +93,7 @@ class RestartPolicy(SettingsModel):
 class ServerSandbox(SettingsModel):
     """Walls around a server that is started here; a wall that this machine cannot build keeps the server from starting.
 
-    Its environment is made from nothing in any case.
+    With `network: false`, `read` or `write` a server gets only the basic variables of the environment.
     """
 
     network: bool = True
@@ -136,6 +139,8 @@ class ServerSettings(SettingsModel):
     """What the server may ask of the client behind the gateway, or tell it; everything else is refused."""
     sandbox: ServerSandbox | None = None
     """Walls around the server; only for one that is started here."""
+    inherit_env: tuple[EnvPattern, ...] = ()
+    """Variables of toolcrib's environment that the server gets beside the usual ones, by name or pattern."""
     pins: Literal["off", "warn", "enforce"] | None = None
     """What happens to a tool that changed: `enforce` withholds it, `warn` serves it with a warning in log and audit,
     `off` pins nothing. Without a value the gateway's `pins` counts."""
@@ -262,6 +267,9 @@ class GatewaySettings(SettingsModel):
     """What is taken out of results: the secrets of this configuration, or whatever has the form of a secret, too."""
     audit: AuditSettings = AuditSettings()
     """What is written down about calls."""
+    inherit_env: tuple[EnvPattern, ...] = ()
+    """Variables of toolcrib's environment that every local server gets beside the usual ones: names, patterns such as
+    `AWS_*`, or `*`."""
     servers: Annotated[Mapping[str, ServerSettings], AfterValidator(FrozenDict)] = FrozenDict()
     """How single servers are treated, by the server's name."""
 

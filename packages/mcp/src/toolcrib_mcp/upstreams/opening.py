@@ -11,6 +11,7 @@ from toolcrib_mcp.config import GatewaySettings, ServerConfig, ServerSettings, n
 from toolcrib_mcp.config.settings import ServerSandbox
 from toolcrib_mcp.config.transports import HttpTransport, StdioTransport
 from toolcrib_mcp.rpc import Wire, open_stdio_wire
+from toolcrib_mcp.upstreams.environment import SessionEnvironment, session_environment
 from toolcrib_mcp.upstreams.eras import ClientFace
 from toolcrib_mcp.upstreams.links import Connect
 from toolcrib_mcp.upstreams.settings import RestartRules, UpstreamSettings
@@ -21,8 +22,8 @@ from toolcrib_runtime.guards.process import ProcessSpec
 from toolcrib_runtime.guards.process.spec import DEFAULT_PATH
 from toolcrib_runtime.guards.secrets import Scrubber, Secret
 
-INHERITED: Final = ("PATH", "HOME", "LANG", "LC_ALL", "LOGNAME", "SHELL", "TERM", "USER", "TMPDIR")
-"""What a server that is started gets of our environment: to find its programs and its files, and no secret."""
+_LEAST_SECRET: Final = 8
+"""Of what `inheritEnv` adds, shorter values are no secrets: `vi` would be taken out of every other word."""
 
 KnownTools = Callable[[], Iterable[Mapping[str, Any]]]
 """The tools that a server is known to have when it is reached, as it listed them."""
@@ -49,12 +50,15 @@ def upstream_of(
     """
     gateway = gateway or GatewaySettings()
     transport = server.transport()
-    scrubber = Scrubber([text for _, text in transport.texts() if isinstance(text, Secret)])
+    secrets = [text for _, text in transport.texts() if isinstance(text, Secret)]
+    session = environment_of(server, gateway, environ=environ)
+    secrets += [hidden for name in session.added if (hidden := _hidden(session.values[name]))]
+    scrubber = Scrubber(secrets)
     max_message = gateway.limits.max_message_bytes
     if isinstance(transport, StdioTransport):
         plain = transport.map(lambda _, text: reveal(text))
         sandbox = server.settings.sandbox
-        connect = _by_process(plain, environ, sandbox=sandbox, max_line=max_message, scrubber=scrubber)
+        connect = _by_process(plain, session.values, sandbox=sandbox, max_line=max_message, scrubber=scrubber)
         address = f"stdio:{scrubber.scrub_line(plain.command, max_length=200)}"
     else:
         connect = _over_http(transport, server, max_message=max_message, scrubber=scrubber, known_tools=known_tools)
@@ -68,6 +72,18 @@ def upstream_of(
         address=address,
         clock=clock,
         scrubber=scrubber,
+    )
+
+
+def environment_of(
+    server: ServerConfig, gateway: GatewaySettings, *, environ: Mapping[str, str] = os.environ
+) -> SessionEnvironment:
+    """What a server that is started here gets of our environment, beside its own `env`."""
+    sandbox = server.settings.sandbox
+    return session_environment(
+        environ,
+        (*gateway.inherit_env, *server.settings.inherit_env),
+        confined=sandbox is not None and (restricts_files(sandbox) or not sandbox.network),
     )
 
 
@@ -86,15 +102,22 @@ def settings_of(own: ServerSettings, gateway: GatewaySettings) -> UpstreamSettin
     )
 
 
+def _hidden(value: str) -> Secret | None:
+    try:
+        return Secret(value) if len(value) >= _LEAST_SECRET else None
+    except ValueError:
+        return None  # it is not text that UTF-8 can carry
+
+
 def _by_process(
     transport: StdioTransport[str],
-    environ: Mapping[str, str],
+    session: Mapping[str, str],
     *,
     sandbox: ServerSandbox | None,
     max_line: int,
     scrubber: Scrubber,
 ) -> Connect:
-    inherited = {name: environ[name] for name in INHERITED if name in environ}
+    inherited = dict(session)
     if restricts_files(sandbox):
         # Behind a list of files only its private directory is there for temporary ones.
         inherited.pop("TMPDIR", None)
