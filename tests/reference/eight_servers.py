@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+from checks.server_fixtures import serve_fixtures
 from tests.reference.parts import Command, node_package, python_server
-
-_PAGE: Final = "The page that is fetched says: heron."
-_BIRD: Final = {"name": "heron", "entityType": "bird", "observations": ["grey"]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,46 +73,5 @@ class Workshop:
 @contextmanager
 def workshop(folder: Path) -> Iterator[Workshop]:
     """Files, a graph, a repository and a page for the servers; the page is gone afterwards."""
-    _prepare(folder)
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Page) as serving:
-        thread = threading.Thread(target=serving.serve_forever)
-        thread.start()
-        try:
-            yield Workshop(folder=folder, page=f"http://127.0.0.1:{serving.server_port}/bird.txt")
-        finally:
-            serving.shutdown()
-            thread.join()
-
-
-class _Page(BaseHTTPRequestHandler):
-    """Answers everything with the one page."""
-
-    def do_GET(self) -> None:
-        body = _PAGE.encode()
-        self.send_response(HTTPStatus.OK)
-        self.send_header("Content-Type", "text/plain")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-def _prepare(folder: Path) -> None:
-    (folder / "files").mkdir()
-    (folder / "files" / "note.txt").write_text("a heron by the pond", encoding="utf-8")
-    (folder / "memory.jsonl").write_text(json.dumps({"type": "entity", **_BIRD}), encoding="utf-8")
-    repository = folder / "repo"
-    repository.mkdir()
-    _git(repository, "init", "--quiet", "--initial-branch=main")
-    (repository / "heron.txt").write_text("grey", encoding="utf-8")
-    _git(repository, "add", ".")
-    _git(repository, "commit", "--quiet", "--message", "Add a heron")
-
-
-def _git(repository: Path, *arguments: str) -> None:
-    person = {f"GIT_{role}_{what}": "tester" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    untouched = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    environment = {**os.environ, **person, **untouched}
-    subprocess.run(["git", "-C", str(repository), *arguments], check=True, capture_output=True, env=environment)
+    with serve_fixtures(folder) as fixtures:
+        yield Workshop(folder=folder, page=fixtures.page)
