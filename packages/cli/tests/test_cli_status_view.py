@@ -300,3 +300,26 @@ Traceback
             "warnings": [],
         }
     )
+
+
+@pytest.mark.req("CL-13")
+@pytest.mark.parametrize(
+    ("idle", "words"), [(None, "not started yet"), (1800, "stopped after 30 min idle"), (20, "stopped after 20 s idle")]
+)
+def test_a_server_that_is_known_and_not_running_is_said_to_be_so(idle, words):
+    health = {**GOOD["health"], "state": "known", "phase": "resting", "idleFor": idle}
+
+    told = _shown(_report(servers={"files": {**GOOD, "health": health}}))
+
+    assert f"files   {words}  stdio:files" in told
+
+
+@pytest.mark.req("CL-13")
+def test_a_configuration_that_is_not_served_as_it_is_now_is_told():
+    more = {"configProblem": "mcp.json, line 3: no JSON.", "restartNeeded": ["mode", "pins"]}
+
+    told = _shown(_report(servers={"files": GOOD}, more=more))
+
+    assert "The configuration was changed and cannot be used: mcp.json, line 3: no JSON." in told
+    assert "The servers of the version before are still served." in told
+    assert "Changed, and in effect after a restart of `toolcrib serve`: mode, pins." in told

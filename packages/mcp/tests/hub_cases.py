@@ -61,6 +61,20 @@ def program(family: str, *, mode: str = "good", era: str | None = None) -> dict[
     return {"command": sys.executable, "args": script, "env": {SIGN: family}}
 
 
+def plain(name: str, family: str, *more: str) -> dict[str, Any]:
+    """The entry of a server that says who it is; see `plain_server.py`."""
+    script = ["-I", "-S", str(Path(__file__).with_name("plain_server.py")), name, *more]
+    return {"command": sys.executable, "args": script, "env": {SIGN: family}}
+
+
+async def who(hub: Hub, server: str, **arguments: Any) -> dict[str, Any]:
+    """What such a server says."""
+    async with hub.lease(server, caller()) as upstream:
+        result = await upstream.call("tools/call", {"name": "who", "arguments": arguments}, timeout=20)
+    said: dict[str, Any] = result["structuredContent"]
+    return said
+
+
 def listing(*names: str) -> ScriptedServer:
     """A server with tools of these names."""
     return ScriptedServer(**{"tools/list": {"tools": [{**ECHO, "name": name} for name in names]}})

@@ -269,9 +269,9 @@ async def test_a_server_that_was_brought_needs_a_name_of_its_own() -> None:
 
 async def test_a_server_that_is_not_there_is_no_server() -> None:
     async with hub_of({}) as hub:
-        with pytest.raises(KeyError):
+        with pytest.raises(UpstreamUnavailable, match="not in the configuration"):
             hub.shared("files")
-        with pytest.raises(KeyError):
+        with pytest.raises(UpstreamUnavailable, match="not in the configuration"):
             async with hub.lease("files", caller()):
                 pass
 

@@ -118,8 +118,8 @@ async def test_what_the_operator_lets_in_now_counts_for_what_was_known(tmp_path:
         (b"", "no manifest"),
         (b"{}\n{}", "no manifest"),
         (b"\xff\xfe\n", "no manifest"),
-        (b'{"format":"toolcrib-servers","version":2}\n{}', "another version"),
-        (b'{"format":"toolcrib-servers","version":1,"sha256":"00"}\n{}', "damaged"),
+        (b'{"format":"toolcrib-servers","version":1}\n{}', "another version"),
+        (b'{"format":"toolcrib-servers","version":2,"sha256":"00"}\n{}', "damaged"),
     ],
 )
 async def test_a_file_that_cannot_be_used_is_reported_and_written_anew(

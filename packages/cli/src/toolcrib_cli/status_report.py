@@ -53,8 +53,10 @@ class ServerReport:
         """In a word."""
         if self.failed:
             return "failed"
-        phase = self.health.get("phase")
-        return "starting" if phase == "starting" else str(self.health.get("state", "unknown"))
+        if self.health.get("phase") == "starting":
+            return "starting"
+        state = str(self.health.get("state", "unknown"))
+        return "idle" if state == "known" else state
 
     def to_json(self) -> dict[str, Any]:
         """The report as JSON."""

@@ -100,6 +100,12 @@ class _View:
         self._console.print()
         if report.switched_off:
             self.say(f"Switched off: {', '.join(map(shown, report.switched_off))}.")
+        if report.hub.get("configProblem"):
+            self.say(f"The configuration was changed and cannot be used: {report.hub['configProblem']}", style="yellow")
+            self.say("The servers of the version before are still served.", indent=2)
+        if report.hub.get("restartNeeded"):
+            settings = ", ".join(report.hub["restartNeeded"])
+            self.say(f"Changed, and in effect after a restart of `toolcrib serve`: {settings}.", style="yellow")
         if report.hub.get("manifestProblem"):
             self.say(f"What is known of the servers is not kept: {report.hub['manifestProblem']}", style="yellow")
         totals = report.hub.get("totals", {})
@@ -143,12 +149,21 @@ def _table(report: StatusReport) -> Table:
 
 def _state(server: ServerReport, *, live: bool) -> str:
     again = server.health.get("retryIn") if live else None
-    return f"{server.state}, again in {again:.0f} s" if server.failed and again else server.state
+    if server.failed and again:
+        return f"{server.state}, again in {again:.0f} s"
+    if server.state != "idle":
+        return server.state
+    idle = server.health.get("idleFor")
+    return "not started yet" if idle is None else f"stopped after {_duration(idle)} idle"
 
 
 def _protocol(health: Mapping[str, Any]) -> str:
     version = health.get("protocolVersion")
     return _UNKNOWN if version is None else shown(f"{version} ({health.get('era')})")
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 60 else f"{seconds:g} s"  # noqa: PLR2004  # seconds of a minute
 
 
 def _details(error: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -19,6 +19,10 @@ from toolcrib_runtime.guards.net.grant import is_host_name
 MEGABYTE = 1024 * 1024
 
 Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
+IdleSeconds: TypeAlias = Annotated[float, Field(ge=0, le=30 * 86_400)]
+"""Seconds without a call; 0 stands for never."""
+
+StartWhen: TypeAlias = Literal["lazy", "eager"]
 Glob: TypeAlias = Annotated[str, Field(min_length=1, max_length=256)]
 """A pattern over the tools' own names: `*`, `?` and `[…]`."""
 
@@ -131,6 +135,16 @@ class ServerSettings(SettingsModel):
     """Whether what the server says of its tools may lower their risk."""
     risk: Annotated[Mapping[Glob, RiskOverride], AfterValidator(FrozenDict)] = FrozenDict()
     """Risks by pattern; the first pattern that fits a tool counts."""
+    start: StartWhen | None = None
+    """`lazy` starts it at its first call if its tools are known, `eager` with the gateway.
+
+    Without a word the gateway's counts.
+    """
+    idle_stop: IdleSeconds | None = None
+    """Seconds without a call after which it is stopped until the next one; `null` or 0 is never.
+
+    Without a value the gateway's counts.
+    """
     restart: RestartPolicy = RestartPolicy()
     """What happens when it ends or cannot be reached."""
     network: NetGrant | None = None
@@ -148,6 +162,11 @@ class ServerSettings(SettingsModel):
     def admits(self, tool: str) -> bool:
         """Whether a tool, by the name the server gives it, is served."""
         return _fits(tool, self.allow) and not _fits(tool, self.deny)
+
+    def idle_seconds(self, gateway: GatewaySettings) -> float | None:
+        """After how long without a call it is stopped; `None` is never."""
+        own = self.idle_stop if "idle_stop" in self.model_fields_set else gateway.idle_stop
+        return own or None
 
     def risk_of(self, tool: str) -> RiskOverride | None:
         """What the operator says about the risk of a tool."""
@@ -240,6 +259,13 @@ class GatewaySettings(SettingsModel):
     """Without one the gateway speaks only stdio."""
     call_timeout: Seconds = 60
     """How long a call may take, in seconds, unless its server has a `timeout`."""
+    start: StartWhen = "lazy"
+    """When servers start: at their first call where their tools are known from an earlier start, or with the gateway.
+
+    A server whose tools are not known starts with the gateway in any case.
+    """
+    idle_stop: IdleSeconds | None = 1_800
+    """Seconds without a call after which a server is stopped until the next one; `null` or 0 is never."""
     limits: GatewayLimits = GatewayLimits()
     """How much is taken from servers."""
     cache_stable: bool = False

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -20,10 +21,10 @@ from toolcrib_mcp.hub.keeping import CatalogKeeper
 from toolcrib_mcp.hub.limits import HubLimits
 from toolcrib_mcp.hub.manifest import ManifestFile
 from toolcrib_mcp.hub.news import ListNews
-from toolcrib_mcp.hub.places import Places
 from toolcrib_mcp.hub.private import PrivateLines, is_private
 from toolcrib_mcp.hub.reporting import report_on
-from toolcrib_mcp.hub.servers import HubServer, servers_of
+from toolcrib_mcp.hub.served import ServedServer, ServedServers
+from toolcrib_mcp.hub.servers import LIVE_SETTINGS, ConfigChange, HubServer, servers_of
 from toolcrib_mcp.hub.status import HubStatus
 from toolcrib_mcp.hub.voices import Voice, Voices
 from toolcrib_mcp.hub.watching import ResourceWatch
@@ -38,7 +39,6 @@ from toolcrib_mcp.upstreams import (
     Upstream,
     UpstreamHooks,
     UpstreamSettings,
-    close_all,
     start_all,
 )
 from toolcrib_runtime.cancellation import CallScope
@@ -84,6 +84,11 @@ class Hub:
         self.config = config
         self.servers: Mapping[str, HubServer] = MappingProxyType(servers_of(config, upstreams or {}))
         self.feed = Feed()
+        self.config_problem: str | None = None
+        """Why the configuration, as it is in its file now, is not served; the last usable one is."""
+        self.restart_needed: tuple[str, ...] = ()
+        """Settings that were changed in the file and count after a restart."""
+        self._brought = upstreams or {}
         self._environ = environ
         self._clock = clock
         self._limits = limits
@@ -96,17 +101,7 @@ class Hub:
             whole=config.settings.mode == "transparent",
             pins=pins,
         )
-        self._places = {
-            name: Places(name, limit=server.max_calls, max_waiting=limits.max_waiting, clock=clock)
-            for name, server in self.servers.items()
-        }
-        self._voices = {name: Voices() for name in self.servers}
-        self._watches = {
-            name: ResourceWatch(feed=self.feed, clock=clock, seconds=server.upstream_settings.call_timeout)
-            for name, server in self.servers.items()
-        }
         self._private = PrivateLines(
-            self.servers,
             open_upstream=self._open,
             shared=self.shared,
             era_of=self._era_of,
@@ -117,7 +112,13 @@ class Hub:
         )
         self._undialled = set(self.servers)
         self._dialled = asyncio.Event()
-        self._shared = {name: self._open_shared(server) for name, server in self.servers.items()}
+        self._served = ServedServers(
+            self.servers,
+            serve=self._serve,
+            lines_of=self._private.take_out,
+            on_changed=self._news.add,
+            on_failed=lambda name: self._keeper.take(name, ()),
+        )
         self._manifest = None if manifest is None else ManifestFile(manifest, self.servers, clock=clock)
         self._loading: asyncio.Task[None] | None = None
 
@@ -126,17 +127,45 @@ class Hub:
         """The tools of all servers, kept in step with what they list."""
         return self._keeper.catalog
 
-    async def start(self, *, timeout: float) -> list[StartReport]:  # noqa: ASYNC109  # of each server
+    async def start(self, *, timeout: float, lazily: bool = False) -> list[StartReport]:  # noqa: ASYNC109  # of each
         """Start all servers at once and catalogue their tools; give one report for each, in order.
 
-        One that cannot be started keeps nobody waiting: it is reported, and started again later by itself.
+        One that cannot be started delays none of the others: it is reported, and started again later by itself. With
+        `lazily` a server whose tools are known from an earlier start waits for its first call, unless its settings say
+        otherwise.
         """
         deadline = self._clock.monotonic() + timeout
         await self._learned()
+        every = self._served.by_name
+        needed = [served for served in every.values() if not (lazily and served.may_wait)]
+        for name in every.keys() - {served.about.name for served in needed}:
+            self._note_dialled(name)
         reports, _ = await asyncio.gather(
-            asyncio.gather(*(self._start(name, deadline) for name in self.servers)), self.load()
+            asyncio.gather(*(self._start(each, deadline) for each in needed)), self.load()
         )
         return list(reports)
+
+    async def reconfigure(self, config: GatewayConfig) -> ConfigChange:
+        """Serve another configuration from now on; what is the same in both goes on undisturbed.
+
+        A server that is reached as before keeps its process and its session, and other settings of it count from its
+        next call on. One that is reached otherwise is replaced: calls in flight finish on the old one, for as long as a
+        call may take, and new ones go to the new one. Of the gateway's own settings those of `LIVE_SETTINGS` count.
+
+        Raises:
+            ConfigError: A variable has no value. Nothing was changed.
+            ValueError: A server has the name or the namespace of one of this process. Nothing was changed.
+        """
+        live = {name: getattr(config.settings, name) for name in LIVE_SETTINGS}
+        config = replace(config, settings=self.config.settings.model_copy(update=live))
+        servers = servers_of(config, self._brought)
+        change = self._served.reconfigure(servers)
+        # Nothing was awaited: every request sees the one configuration or the other.
+        self.config, self.servers = config, MappingProxyType(servers)
+        self._keeper.reconfigure(self.servers)
+        if self._manifest is not None:
+            self._manifest.reconfigure(self.servers)
+        return change
 
     async def dialled(self, *, timeout: float) -> None:  # noqa: ASYNC109  # a bound, not a deadline that can be missed
         """Wait until the processes of all servers that are being started run, or could not be started; no longer."""
@@ -155,10 +184,9 @@ class Hub:
         """The tools of a server as it lists them; when they are given, they are in the catalogue, too.
 
         Raises:
-            UpstreamError: They could not be had; never an empty list in place of that.
-            KeyError: There is no such server.
+            UpstreamError: They could not be had, or there is no such server; never an empty list in place of that.
         """
-        listing = await self._shared[server].tools(timeout=timeout)
+        listing = await self.shared(server).tools(timeout=timeout)
         await self._keeper.settled(server)
         return listing
 
@@ -166,9 +194,17 @@ class Hub:
         """The connection to a server that everybody uses.
 
         Raises:
-            KeyError: There is no such server.
+            UpstreamUnavailable: There is no such server.
         """
-        return self._shared[server]
+        return self._served.of(server).upstream
+
+    def server(self, name: str) -> HubServer:
+        """How a server is called and treated.
+
+        Raises:
+            UpstreamUnavailable: There is no such server.
+        """
+        return self._served.of(name).about
 
     @asynccontextmanager
     async def lease(
@@ -189,21 +225,31 @@ class Hub:
 
         Raises:
             UpstreamBusy: There is no place in time, or too many wait already. Nothing was sent.
-            UpstreamUnavailable: The server had to be asked which era it speaks, and is not there.
-            KeyError: There is no such server.
+            UpstreamUnavailable: The server had to be asked which era it speaks, and is not there; or there is none.
         """
-        about = self.servers[server]
-        seconds = about.upstream_settings.call_timeout if timeout is None else timeout
-        async with self._places[server].one(caller.principal or caller.conversation, seconds=seconds):
+        async with AsyncExitStack() as place:
+            served = self._served.of(server)
+            seconds = served.about.upstream_settings.call_timeout if timeout is None else timeout
+            while True:
+                await place.enter_async_context(
+                    served.places.one(caller.principal or caller.conversation, seconds=seconds)
+                )
+                if (now := self._served.of(server)) is served:
+                    break
+                # It was replaced while this request waited for a place.
+                await place.aclose()
+                served = now
+            about = served.about
             if self.solo:
                 self._solo_conversation = caller.conversation
             voice = Voice(on_request=on_request, on_notification=on_notification)
-            if is_private(about, caller, solo=self.solo):
-                async with self._private.lease(about, caller, voice, seconds=seconds) as upstream:
-                    yield upstream
-            else:
-                with self._voices[server].heard(voice):
-                    yield self._shared[server]
+            with served.leases.one():
+                if is_private(about, caller, solo=self.solo):
+                    async with self._private.lease(about, caller, voice, seconds=seconds) as upstream:
+                        yield upstream
+                else:
+                    with served.voices.heard(voice):
+                        yield served.upstream
 
     async def subscribe(self, listener: str, server: str, uri: str) -> None:
         """Publish a notice `to` this listener whenever the resource has changed.
@@ -211,44 +257,40 @@ class Hub:
         Raises:
             UpstreamError: The server is not there, refuses, or does not tell of changes of this resource.
             UpstreamBusy: Too many resources are listened for.
-            KeyError: There is no such server.
         """
-        watch = self._watches[server]
-        watched = sum(map(len, self._watches.values()))
+        served = self._served.of(server)
+        watch = served.watch
+        watched = sum(len(each.watch) for each in self._served.by_name.values())
         if uri not in watch and watched >= self._limits.max_watched:
             raise UpstreamBusy(
                 f"{count(watched, 'resource')} are listened for, and no more are.",
                 hint="Read the resource again when its content matters.",
                 details={"upstream": server, "sent": False, "limit": self._limits.max_watched},
             )
-        await watch.add(self._shared[server], listener, uri)
+        await watch.add(served.upstream, listener, uri)
 
     async def unsubscribe(self, listener: str, server: str, uri: str) -> None:
-        """The listener no longer wants to know; one that never did is no error.
-
-        Raises:
-            KeyError: There is no such server.
-        """
-        await self._watches[server].remove(self._shared[server], listener, uri)
+        """The listener no longer wants to know; one that never did is no error, nor a server that is gone."""
+        if (served := self._served.by_name.get(server)) is not None:
+            await served.watch.remove(served.upstream, listener, uri)
 
     async def end(self, conversation: str) -> None:
         """A client has gone: end what ran for it alone, and what it listened for."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._private.end(conversation))
-            for name, watch in self._watches.items():
-                for uri in watch.heard_by(conversation):
+            for name, served in self._served.by_name.items():
+                for uri in served.watch.heard_by(conversation):
                     group.create_task(self.unsubscribe(conversation, name, uri))
 
     def status(self) -> HubStatus:
         """A report for people."""
         return report_on(
-            self.servers,
-            shared=self._shared,
+            self._served.by_name,
             keeper=self._keeper,
             private=self._private.lines,
-            waiting={name: places.waiting for name, places in self._places.items()},
-            watched=sum(map(len, self._watches.values())),
             manifest_problem=None if self._manifest is None else self._manifest.problem,
+            config_problem=self.config_problem,
+            restart_needed=self.restart_needed,
         )
 
     async def aclose(self, *, drain: float | None = None) -> None:
@@ -257,7 +299,7 @@ class Hub:
             self._loading.cancel()
             await asyncio.wait([self._loading])
         async with asyncio.TaskGroup() as group:
-            group.create_task(close_all(self._shared.values(), drain=drain))
+            group.create_task(self._served.aclose(drain=drain))
             group.create_task(self._private.lines.aclose(drain=drain))
         await self._news.aclose()
         await self._keeper.aclose()
@@ -273,12 +315,12 @@ class Hub:
     ) -> None:
         await self.aclose()
 
-    async def _start(self, name: str, deadline: float) -> StartReport:
-        (report,) = await start_all([self._shared[name]], timeout=max(0.0, deadline - self._clock.monotonic()))
+    async def _start(self, served: ServedServer, deadline: float) -> StartReport:
+        (report,) = await start_all([served.upstream], timeout=max(0.0, deadline - self._clock.monotonic()))
         if report.error is None:
             scope = CallScope(clock=self._clock, deadline=deadline, cancellation=None)
             with suppress(DeadlineExceeded):
-                await scope.run(self._keeper.settled(name))
+                await scope.run(self._keeper.settled(served.about.name))
         return report
 
     async def _learned(self) -> None:
@@ -287,20 +329,49 @@ class Hub:
         await asyncio.shield(self._loading)
 
     async def _load(self) -> None:
-        for name, tools in (await self._manifest.read() if self._manifest is not None else {}).items():
+        for name, known in (await self._manifest.read() if self._manifest is not None else {}).items():
             if name not in self._keeper.listed:
-                self._shared[name].learn(tools)
-                self._keeper.take(name, tools, is_news=False)
+                self._served.of(name).upstream.learn(known.tools, known.agreement)
+                self._keeper.take(name, known.tools, is_news=False)
 
-    def _open_shared(self, server: HubServer) -> Upstream:
+    def _serve(self, server: HubServer) -> ServedServer:
+        voices = Voices()
+        watch = ResourceWatch(feed=self.feed, clock=self._clock, seconds=server.upstream_settings.call_timeout)
+
+        def on_tools(listing: Listing) -> None:
+            # One that was replaced and still has calls in flight does not count any more.
+            if self._served.by_name.get(server.name) is served:
+                self._listed(server.name, listing)
+
         hooks = UpstreamHooks(
-            on_tools=lambda listing: self._listed(server.name, listing),
+            on_tools=on_tools,
             on_changed=self._news.add,
-            attend=self._watches[server.name].attend,
-            on_notification=lambda method, params: self._told(server.name, method, params),
+            attend=watch.attend,
+            on_notification=lambda method, params: self._told(served, method, params),
             on_dialled=lambda: self._note_dialled(server.name),
+            is_needed=lambda: watch.is_told,
+            confirm=lambda params: self._confirm(server.name, params.get("name")),
         )
-        return self._open(server, hooks=hooks)
+        served = ServedServer.of(
+            server,
+            self._open(server, hooks=hooks),
+            voices=voices,
+            watch=watch,
+            limits=self._limits,
+            clock=self._clock,
+        )
+        return served
+
+    async def _confirm(self, server: str, tool: object) -> None:
+        """See to it that a tool which was known from before the server's start is still trusted as it lists it now.
+
+        Raises:
+            ToolChanged: It is withheld now.
+        """
+        await self._keeper.settled(server)
+        withheld = self.catalog.snapshot().withheld_tool(server, tool) if isinstance(tool, str) else None
+        if withheld is not None:
+            raise withheld.refusal(withheld.name)
 
     def _open(
         self,
@@ -327,14 +398,14 @@ class Hub:
     def _listed(self, server: str, listing: Listing) -> None:
         self._keeper.take(server, listing.items)
         if self._manifest is not None:
-            self._manifest.note(server, listing.items)
+            self._manifest.note(server, listing.items, self._served.of(server).upstream.known_agreement)
 
-    async def _told(self, server: str, method: str, params: dict[str, Any]) -> None:
+    async def _told(self, served: ServedServer, method: str, params: dict[str, Any]) -> None:
         """Hand on what a shared server tells: of resources to those who listen, all else only to a sole client."""
-        if self._watches[server].take(method, params) or not self.solo:
+        if served.watch.take(method, params) or not self.solo:
             return
-        if not await self._voices[server].tell(method, params) and self._solo_conversation is not None:
+        if not await served.voices.tell(method, params) and self._solo_conversation is not None:
             self.feed.publish(Notice(method=method, params=params, to=frozenset({self._solo_conversation})))
 
     async def _era_of(self, server: str) -> Era:
-        return (await self._shared[server].agreed()).era
+        return (await self.shared(server).agreed()).era

@@ -75,6 +75,16 @@ class CatalogKeeper:
         if server in self.listed:
             self._read_soon(server, _Telling.ALWAYS if self._whole else _Telling.IF_VISIBLE)
 
+    def reconfigure(self, servers: Mapping[str, HubServer]) -> None:
+        """Keep the tools of these servers from now on, each on its terms of now."""
+        before, self._servers = self._servers, servers
+        for name in [name for name in self.listed if name not in servers]:
+            del self.listed[name]
+            self._read_soon(name, _Telling.ALWAYS if self._whole else _Telling.IF_VISIBLE)
+        for name in self.listed.keys() & before.keys():
+            if not servers[name].admits_like(before[name]):
+                self.judge_again(name)
+
     async def settled(self, server: str) -> None:
         """Wait until all that a server has listed so far is in the catalogue."""
         while (task := self._tasks.get(server)) is not None:
@@ -82,7 +92,7 @@ class CatalogKeeper:
 
     def denied(self, server: str) -> int:
         """How many tools of a server the operator does not let in."""
-        return sum(not self._admits(server, tool) for tool in self._capped(server))
+        return sum(not _admits(self._servers[server], tool) for tool in self._capped(server))
 
     def beyond_cap(self, server: str) -> int:
         """How many tools a server lists beyond those that are taken."""
@@ -109,7 +119,8 @@ class CatalogKeeper:
             if self._awaited is not None:
                 await self._until_opened(self._awaited)
             while (telling := self._waiting.pop(server, None)) is not None:
-                change = await loop.run_in_executor(self._threads, self._update, server, self._capped(server))
+                about = self._servers.get(server)
+                change = await loop.run_in_executor(self._threads, self._update, server, about, self._capped(server))
                 if change is not None and telling >= (_Telling.IF_VISIBLE if change.visible else _Telling.ALWAYS):
                     self._on_changed()
         finally:
@@ -127,23 +138,26 @@ class CatalogKeeper:
         self._pins = pins
         self._detach = None if pins is None else pins.attach(self.judge_again)
 
-    def _update(self, server: str, tools: tuple[Any, ...]) -> CatalogChange | None:
-        admitted = [tool for tool in tools if self._admits(server, tool)]
-        terms = self._servers[server].terms
+    def _update(self, server: str, about: HubServer | None, tools: tuple[Any, ...]) -> CatalogChange | None:
+        if about is None:
+            return self.catalog.remove(server)
+        admitted = [tool for tool in tools if _admits(about, tool)]
         try:
             if self._pins is None:
-                return self.catalog.update(server, admitted, terms=terms)
-            judged = self._pins.judge(server, admitted, rule=self._servers[server].settings.pins)
-            return self.catalog.update(server, judged.tools, terms=terms, withheld=judged.withheld)
+                return self.catalog.update(server, admitted, terms=about.terms)
+            judged = self._pins.judge(server, admitted, rule=about.settings.pins)
+            return self.catalog.update(server, judged.tools, terms=about.terms, withheld=judged.withheld)
         except Exception:
             # The edge of the thread: a list that makes us fail must not stop the reading of the next.
             _logger.exception("the tools of an upstream could not be put into the catalogue")
             return None
 
     def _capped(self, server: str) -> tuple[Any, ...]:
-        return self.listed.get(server, ())[: self._servers[server].gateway.limits.max_tools]
+        about = self._servers.get(server)
+        return () if about is None else self.listed.get(server, ())[: about.gateway.limits.max_tools]
 
-    def _admits(self, server: str, tool: Any) -> bool:
-        name = tool.get("name") if isinstance(tool, dict) else None
-        # What has no name cannot be asked about; the catalogue reports it.
-        return not isinstance(name, str) or self._servers[server].settings.admits(name)
+
+def _admits(server: HubServer, tool: Any) -> bool:
+    name = tool.get("name") if isinstance(tool, dict) else None
+    # What has no name cannot be asked about; the catalogue reports it.
+    return not isinstance(name, str) or server.settings.admits(name)

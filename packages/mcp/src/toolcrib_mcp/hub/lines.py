@@ -87,6 +87,13 @@ class Lines:
         task.add_done_callback(self._closing.discard)
         return task
 
+    def take_out(self, belongs: Callable[[Line], bool]) -> list[Line]:
+        """Give no request these lines any more; who has one keeps it. Whoever takes them out closes them."""
+        taken = [line for line in self._lines if belongs(line)]
+        for line in taken:
+            del self._lines[line]
+        return taken
+
     async def drop_all(self, belongs: Callable[[Line], bool]) -> None:
         """Close every line that belongs to something, and wait until nothing of them is left."""
         dropped = [self.drop(line) for line in list(self._lines) if belongs(line)]

@@ -1,7 +1,8 @@
 """What is known of the servers, in a file: so that their tools can be browsed before any of them runs.
 
-The file has two lines: what it is, with a checksum; and what the servers listed, each with the fingerprint of how it
-was reached. It is replaced whole, and only its owner may read it.
+The file has two lines: what it is, with a checksum; and by server its tools, what it said about itself when it started
+(name, era, capabilities, instructions), and the fingerprint of how it was reached. It is replaced whole, and only its
+owner may read it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import logging
 import os
 import secrets
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,15 +21,25 @@ import orjson
 
 from toolcrib_core import CatalogError
 from toolcrib_mcp.hub.servers import HubServer
+from toolcrib_mcp.upstreams import Agreement, Era
 from toolcrib_runtime.clock import Clock, Timer
 
 FORMAT: Final = "toolcrib-servers"
-VERSION: Final = 1
+VERSION: Final = 2
 MAX_BYTES: Final = 256 * 1024 * 1024
 
 # Servers that start together are written down together.
 _SETTLE_SECONDS: Final = 1.0
 _logger = logging.getLogger("toolcrib.mcp")
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownServer:
+    """What is known of a server that need not be running."""
+
+    tools: tuple[Any, ...]
+    agreement: Agreement | None = None
+    """What it said about itself."""
 
 
 class ManifestFile:
@@ -36,31 +48,39 @@ class ManifestFile:
     def __init__(self, path: Path, servers: Mapping[str, HubServer], *, clock: Clock) -> None:
         self.problem: str | None = None
         self._path = path
-        self._fingerprints = {name: server.fingerprint for name, server in servers.items() if server.fingerprint}
+        self._fingerprints = _fingerprints(servers)
         self._clock = clock
-        self._listed: dict[str, tuple[Any, ...]] = {}
+        self._known: dict[str, KnownServer] = {}
         self._is_stale = False
         self._timer: Timer | None = None
         self._writing: asyncio.Task[None] | None = None
 
-    async def read(self) -> Mapping[str, tuple[Any, ...]]:
-        """The tools of the servers that are still reached as they were; nothing where the file cannot be used."""
-        known: dict[str, tuple[Any, ...]] = {}
+    async def read(self) -> Mapping[str, KnownServer]:
+        """The servers that are still reached as they were; nothing where the file cannot be used."""
+        known: dict[str, KnownServer] = {}
         try:
             known = await asyncio.to_thread(_read, self._path, self._fingerprints)
         except FileNotFoundError:
             pass
         except (OSError, CatalogError) as failure:
             self._note("could not be read", failure)
-        self._listed = {**known, **self._listed}
+        known = {name: each for name, each in known.items() if name in self._fingerprints}
+        self._known = {**known, **self._known}
         return known
 
-    def note(self, server: str, tools: Iterable[Any]) -> None:
-        """Have the tools of a server written down, soon; one that is no configured server is not."""
-        listed = tuple(tools)
-        if server not in self._fingerprints or self._listed.get(server) == listed:
+    def reconfigure(self, servers: Mapping[str, HubServer]) -> None:
+        """Write down these servers from now on; what was known of one that is reached otherwise now is forgotten."""
+        before, self._fingerprints = self._fingerprints, _fingerprints(servers)
+        self._known = {
+            name: each for name, each in self._known.items() if self._fingerprints.get(name) == before.get(name)
+        }
+
+    def note(self, server: str, tools: Iterable[Any], agreement: Agreement | None) -> None:
+        """Have what a server said written down, soon; one that is no configured server is not."""
+        known = KnownServer(tools=tuple(tools), agreement=agreement)
+        if server not in self._fingerprints or self._known.get(server) == known:
             return
-        self._listed[server] = listed
+        self._known[server] = known
         self._is_stale = True
         if self._timer is None and self._writing is None:
             self._timer = self._clock.call_at(self._clock.monotonic() + _SETTLE_SECONDS, self._begin)
@@ -85,9 +105,9 @@ class ManifestFile:
     async def _write(self) -> None:
         while self._is_stale:
             self._is_stale = False
-            listed = {name: (self._fingerprints[name], tools) for name, tools in self._listed.items()}
+            known = {name: (self._fingerprints[name], each) for name, each in self._known.items()}
             try:
-                await asyncio.to_thread(_write, self._path, listed)
+                await asyncio.to_thread(_write, self._path, known)
             except OSError as failure:
                 self._note("could not be written", failure)
             else:
@@ -99,7 +119,11 @@ class ManifestFile:
         _logger.warning("%s", self.problem)
 
 
-def _read(path: Path, fingerprints: Mapping[str, str]) -> dict[str, tuple[Any, ...]]:
+def _fingerprints(servers: Mapping[str, HubServer]) -> dict[str, str]:
+    return {name: server.fingerprint for name, server in servers.items() if server.fingerprint}
+
+
+def _read(path: Path, fingerprints: Mapping[str, str]) -> dict[str, KnownServer]:
     with path.open("rb") as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
@@ -107,8 +131,14 @@ def _read(path: Path, fingerprints: Mapping[str, str]) -> dict[str, tuple[Any, .
     head, _, body = data.partition(b"\n")
     servers = _checked(head, body)
     return {
-        name: tuple(entry["tools"]) for name, entry in servers.items() if entry["fingerprint"] == fingerprints.get(name)
+        name: KnownServer(tools=tuple(entry["tools"]), agreement=_agreement(entry["said"]))
+        for name, entry in servers.items()
+        if entry["fingerprint"] == fingerprints.get(name)
     }
+
+
+def _agreement(said: dict[str, Any] | None) -> Agreement | None:
+    return None if said is None else Agreement(**{**said, "era": Era(said["era"])})
 
 
 def _checked(head: bytes, body: bytes) -> dict[str, Any]:
@@ -126,10 +156,14 @@ def _checked(head: bytes, body: bytes) -> dict[str, Any]:
     return servers
 
 
-def _write(path: Path, listed: Mapping[str, tuple[str, tuple[Any, ...]]]) -> None:
+def _write(path: Path, known: Mapping[str, tuple[str, KnownServer]]) -> None:
     servers = {
-        name: {"fingerprint": fingerprint, "tools": list(map(orjson.Fragment, _texts(tools)))}
-        for name, (fingerprint, tools) in listed.items()
+        name: {
+            "fingerprint": fingerprint,
+            "said": _said(each.agreement),
+            "tools": list(map(orjson.Fragment, _texts(each.tools))),
+        }
+        for name, (fingerprint, each) in known.items()
     }
     body = orjson.dumps(servers, option=orjson.OPT_SORT_KEYS)
     about = {"format": FORMAT, "version": VERSION, "sha256": hashlib.sha256(body).hexdigest()}
@@ -142,6 +176,13 @@ def _write(path: Path, listed: Mapping[str, tuple[str, tuple[Any, ...]]]) -> Non
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _said(agreement: Agreement | None) -> orjson.Fragment | None:
+    if agreement is None:
+        return None
+    said = {field.name: getattr(agreement, field.name) for field in fields(agreement)}
+    return next(map(orjson.Fragment, _texts([said])), None)
 
 
 def _texts(tools: Iterable[Any]) -> Iterable[bytes]:

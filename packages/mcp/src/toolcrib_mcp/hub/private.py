@@ -53,7 +53,6 @@ class PrivateLines:
 
     def __init__(
         self,
-        servers: Mapping[str, HubServer],
         *,
         open_upstream: OpenUpstream,
         shared: Callable[[str], Upstream],
@@ -69,12 +68,9 @@ class PrivateLines:
         self._shared = shared
         self._era_of = era_of
         self._feed = feed
-        self._idle_after = limits.idle_after
-        self._exclusive = {
-            name: Places(name, limit=limits.max_exclusive, max_waiting=limits.max_waiting, clock=clock)
-            for name, server in servers.items()
-            if server.settings.grants
-        }
+        self._limits = limits
+        self._clock = clock
+        self._exclusive: dict[str, Places] = {}
 
     @asynccontextmanager
     async def lease(
@@ -95,9 +91,8 @@ class PrivateLines:
             # It asks in its result, and each request says what its client can do.
             yield self._shared(server.name)
         else:
-            places = self._exclusive[server.name]
             async with (
-                places.one(caller.principal, seconds=seconds),
+                self._places(server.name).one(caller.principal, seconds=seconds),
                 self._exclusively(server, offered, voice) as upstream,
             ):
                 yield upstream
@@ -105,6 +100,18 @@ class PrivateLines:
     async def end(self, conversation: str) -> None:
         """Close what runs for a conversation."""
         await self.lines.drop_all(lambda line: isinstance(line.key, LineKey) and line.key.conversation == conversation)
+
+    def take_out(self, server: str) -> list[Line]:
+        """The lines of a server that is no longer served as it was; no request that comes now gets one of them."""
+        return self.lines.take_out(lambda line: isinstance(line.key, LineKey) and line.key.server == server)
+
+    def _places(self, server: str) -> Places:
+        found = self._exclusive.get(server)
+        if found is None:
+            limits = self._limits
+            found = Places(server, limit=limits.max_exclusive, max_waiting=limits.max_waiting, clock=self._clock)
+            self._exclusive[server] = found
+        return found
 
     def _of_conversation(self, server: HubServer, offered: Mapping[str, Any], conversation: str) -> Line:
         key = _key("conversation", server, offered, conversation)
@@ -141,7 +148,11 @@ class PrivateLines:
     ) -> Line:
         kept = server.upstream_settings
         settings = replace(
-            kept, era=era, idle_after=self._idle_after, watch=False, restarts=replace(kept.restarts, when="never")
+            kept,
+            era=era,
+            idle_after=self._limits.idle_after,
+            watch=False,
+            restarts=replace(kept.restarts, when="never"),
         )
         face = ClientFace(capabilities=offered)
         line = Line(

@@ -8,20 +8,20 @@ from collections.abc import Mapping
 from toolcrib_mcp.catalog import CatalogSnapshot
 from toolcrib_mcp.hub.keeping import CatalogKeeper
 from toolcrib_mcp.hub.lines import Lines
+from toolcrib_mcp.hub.served import ServedServer
 from toolcrib_mcp.hub.servers import HubServer
 from toolcrib_mcp.hub.status import HubStatus, HubTotals, ServerStatus, ToolCounts, is_ok, is_running, total_of
 from toolcrib_mcp.upstreams import Upstream
 
 
 def report_on(
-    servers: Mapping[str, HubServer],
+    servers: Mapping[str, ServedServer],
     *,
-    shared: Mapping[str, Upstream],
     keeper: CatalogKeeper,
     private: Lines,
-    waiting: Mapping[str, int],
-    watched: int,
     manifest_problem: str | None,
+    config_problem: str | None,
+    restart_needed: tuple[str, ...],
 ) -> HubStatus:
     """The report of this moment."""
     snapshot = keeper.catalog.snapshot()
@@ -29,13 +29,13 @@ def report_on(
     running = private.running()
     reports = {
         name: _server(
-            server,
-            shared[name],
+            server.about,
+            server.upstream,
             snapshot,
             keeper=keeper,
             served=served[name],
             private=running[name],
-            waiting=waiting[name],
+            waiting=server.places.waiting,
         )
         for name, server in servers.items()
     }
@@ -44,13 +44,15 @@ def report_on(
         running=sum(map(is_running, reports.values())),
         tools=total_of([each.tools for each in reports.values()]),
         private=running.total(),
-        watched=watched,
+        watched=sum(len(each.watch) for each in servers.values()),
     )
     return HubStatus(
         ok=all(each.ok for each in reports.values()),
         totals=totals,
         servers=reports,
         manifest_problem=manifest_problem,
+        config_problem=config_problem,
+        restart_needed=restart_needed,
     )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
 from toolcrib_core import ToolRisk
+from toolcrib_core.wording import listed
 from toolcrib_mcp.catalog import HydrationResult, UpstreamTerms
 from toolcrib_mcp.config import GatewayConfig, GatewaySettings, ServerConfig, ServerSettings, reveal
 from toolcrib_mcp.config.loading import namespace_of
@@ -20,6 +21,45 @@ from toolcrib_mcp.config.transports import HttpTransport
 from toolcrib_mcp.upstreams import ClientFace, Connect, Upstream, UpstreamHooks, UpstreamSettings
 from toolcrib_mcp.upstreams.opening import KnownTools, settings_of, upstream_of
 from toolcrib_runtime.clock import Clock
+
+# What counts for a server that is running, too. Everything else is for its start: another value is another server.
+_LIVE: Final = frozenset(
+    {
+        "enabled",
+        "namespace",
+        "timeout",
+        "start_timeout",
+        "concurrency",
+        "allow",
+        "deny",
+        "pins",
+        "trusted",
+        "risk",
+        "restart",
+        "start",
+        "idle_stop",
+    }
+)
+
+
+LIVE_SETTINGS: Final = ("call_timeout", "limits", "start", "idle_stop", "servers")
+"""The gateway's own settings that count as soon as they are changed; the others are for its start."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigChange:
+    """What another configuration changed, by the names of the servers."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
+    """Reached otherwise now, and so started anew."""
+    adjusted: tuple[str, ...] = ()
+    """Treated otherwise now, in the session that they have."""
+
+    def __str__(self) -> str:
+        said = [f"{word} {listed(names)}" for word, names in vars(self).items() if names]
+        return "; ".join(said) or "no server changed"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,13 +79,27 @@ class HubServer:
 
     @cached_property
     def upstream_settings(self) -> UpstreamSettings:
-        """How it is kept."""
-        return settings_of(self.settings, self.gateway)
+        """How it is kept; one of this process itself is never stopped for being idle."""
+        kept = settings_of(self.settings, self.gateway)
+        return kept if isinstance(self.source, ServerConfig) else replace(kept, idle_after=None)
 
     @property
     def max_calls(self) -> int:
         """How many calls may be under way at once."""
         return self.settings.concurrency or self.gateway.limits.max_concurrent_calls
+
+    @property
+    def starts_lazily(self) -> bool:
+        """Whether it waits for its first call, where its tools are known from an earlier start."""
+        return self.fingerprint is not None and (self.settings.start or self.gateway.start) == "lazy"
+
+    def is_reached_like(self, other: HubServer) -> bool:
+        """Whether a session with the other is one with this: they differ in nothing but settings of ours."""
+        return _reached(self) == _reached(other)
+
+    def admits_like(self, other: HubServer) -> bool:
+        """Whether what the other lists is served from this in the same way."""
+        return _admitted(self) == _admitted(other)
 
     def risk_of(self, tool: HydrationResult) -> ToolRisk:
         """What one of its tools may do, as the operator sees it."""
@@ -132,6 +186,20 @@ def _address(server: ServerConfig) -> str:
         return reveal(transport.url)
     command = reveal(transport.command)
     return command if os.sep in command else ""
+
+
+def _reached(server: HubServer) -> tuple[object, ...]:
+    """All that a session depends on."""
+    source = server.source
+    if isinstance(source, ServerConfig):
+        source = replace(source, namespace="", enabled=True, settings=ServerSettings())
+    return source, server.settings.model_dump(exclude=set(_LIVE)), server.gateway.limits.max_message_bytes
+
+
+def _admitted(server: HubServer) -> tuple[object, ...]:
+    """All that it depends on which of its tools are served, and as what."""
+    own = server.settings
+    return server.terms, own.allow, own.deny, own.pins, server.gateway.limits.max_tools
 
 
 def _fingerprint(server: ServerConfig) -> str:

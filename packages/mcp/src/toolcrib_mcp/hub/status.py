@@ -71,6 +71,10 @@ class HubStatus(BaseModel):
     """By name, in the order of the configuration."""
     manifest_problem: str | None = None
     """Why what was known of the servers could not be read or written down."""
+    config_problem: str | None = None
+    """Why the configuration, as it is in its file now, is not served; the last usable one is."""
+    restart_needed: tuple[str, ...] = ()
+    """Settings that were changed and count after a restart."""
 
     def to_json(self) -> dict[str, Any]:
         """The report as JSON, without what is not known."""

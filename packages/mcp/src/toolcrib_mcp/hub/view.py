@@ -62,6 +62,9 @@ class HubView(Protocol):
     def shared(self, server: str) -> Upstream:
         """The connection to a server that everybody uses."""
 
+    def server(self, name: str) -> HubServer:
+        """How a server is called and treated."""
+
     def lease(
         self,
         server: str,

@@ -37,8 +37,9 @@ class ResourceWatch:
     """The resources of one server that are listened for, in whichever era it speaks, through all its lives."""
 
     def __init__(self, *, feed: Feed, clock: Clock, seconds: float) -> None:
+        self.seconds = seconds
+        """How long one request about a subscription may take."""
         self._feed = feed
-        self._seconds = seconds
         self._clock = clock
         self._watched: dict[str, _Watched] = {}
         self._stream = ResourceStream(clock=clock)
@@ -70,6 +71,18 @@ class ResourceWatch:
             if watched.is_told and not watched.listeners:
                 watched.is_told = False
                 await self._end(upstream, uri)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the server has agreed to tell of a resource, and so must stay up."""
+        return any(watched.is_told for watched in self._watched.values())
+
+    async def take_over(self, upstream: Upstream, before: ResourceWatch) -> None:
+        """Listen at a new server for what was listened for at the one that it replaces, as far as it has that."""
+        for uri, watched in list(before._watched.items()):
+            for listener in list(watched.listeners):
+                with suppress(UpstreamError):
+                    await self.add(upstream, listener, uri)
 
     def listeners_of(self, uri: str) -> frozenset[str]:
         """Who listens to exactly this resource."""
@@ -103,7 +116,7 @@ class ResourceWatch:
         for uri in [uri for uri, watched in self._watched.items() if watched.is_told]:
             # One resource that is gone in this life of the server keeps no other from being listened for.
             with suppress(UpstreamError):
-                await session.request("resources/subscribe", {"uri": uri}, timeout=self._seconds)
+                await session.request("resources/subscribe", {"uri": uri}, timeout=self.seconds)
 
     @asynccontextmanager
     async def _changing(self, uri: str) -> AsyncIterator[_Watched]:
@@ -119,12 +132,12 @@ class ResourceWatch:
                 del self._watched[uri]
 
     async def _begin(self, upstream: Upstream, uri: str) -> None:
-        agreement = await upstream.agreed(timeout=self._seconds)
+        agreement = await upstream.agreed(timeout=self.seconds)
         if agreement.era is Era.HANDSHAKE:
-            await upstream.call("resources/subscribe", {"uri": uri}, timeout=self._seconds)
+            await upstream.call("resources/subscribe", {"uri": uri}, timeout=self.seconds)
             return
         try:
-            await self._stream.add(uri, deadline=self._clock.monotonic() + self._seconds)
+            await self._stream.add(uri, deadline=self._clock.monotonic() + self.seconds)
         except BaseException:
             self._stream.discard(uri)
             raise

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from toolcrib_mcp.catalog import CatalogSnapshot, HydrationResult
@@ -56,7 +55,11 @@ class JoinedHub:
         self._shared = shared
         self._own = own
         self._catalog = JoinedCatalog(shared, own)
-        self.servers: Mapping[str, HubServer] = MappingProxyType({**own.servers, **shared.servers})
+
+    @property
+    def servers(self) -> Mapping[str, HubServer]:
+        """The servers by name."""
+        return {**self._own.servers, **self._shared.servers}
 
     @property
     def config(self) -> GatewayConfig:
@@ -85,6 +88,10 @@ class JoinedHub:
     def shared(self, server: str) -> Upstream:
         """The connection to a server; see `Hub.shared`."""
         return self._of(server).shared(server)
+
+    def server(self, name: str) -> HubServer:
+        """How a server is called and treated; see `Hub.server`."""
+        return self._of(name).server(name)
 
     def lease(
         self,

@@ -156,7 +156,7 @@ class ProxyRuntime:
 
     def risk_of(self, tool: HydrationResult) -> ToolRisk:
         """What the tool may do, as the operator sees it."""
-        return self.hub.servers[tool.upstream].risk_of(tool)
+        return self.hub.server(tool.upstream).risk_of(tool)
 
 
 def _relay_of(hub: HubView) -> Relay:

@@ -77,7 +77,7 @@ class Passing:
         await self._pending.aclose()
 
     def _errand(self, server: str, method: str, params: Mapping[str, Any], request: Request) -> _Errand:
-        settings = self._hub.servers[server]
+        settings = self._hub.server(server)
         grants = settings.settings.grants
         return _Errand(
             server=server,
@@ -173,7 +173,7 @@ class Passing:
         caller, params = errand.request.caller, errand.params
         agreement = upstream.agreement or await upstream.agreed()
         if errand.may_use and agreement.era is Era.MODERN:
-            params = with_meta(params, META_CAPABILITIES, offered_to(self._hub.servers[errand.server], caller))
+            params = with_meta(params, META_CAPABILITIES, offered_to(self._hub.server(errand.server), caller))
         if not errand.logs:
             return params
         return await self._levels.apply(upstream, agreement, caller, params)

@@ -25,7 +25,6 @@ class Reach:
 
     def __init__(self, hub: HubView) -> None:
         self._hub = hub
-        self._agreed: dict[str, Agreement] = {}
         self._missed: set[str] = set()
 
     async def agreement(self, server: str, *, timeout: float | None = None) -> Agreement:  # noqa: ASYNC109  # the upstream's
@@ -35,9 +34,7 @@ class Reach:
             GatewayError: It could not be started in time.
         """
         upstream = self._hub.shared(server)
-        agreement = upstream.agreement or self._agreed.get(server) or await upstream.agreed(timeout=timeout)
-        self._agreed[server] = agreement
-        return agreement
+        return upstream.known_agreement or await upstream.agreed(timeout=timeout)
 
     def patience(self, server: str) -> float:
         """Seconds to wait for one of several servers; none for one that was waited for in vain since it last ran."""

@@ -133,7 +133,7 @@ class TransparentService:
             tool=tool,
             arguments=arguments if isinstance(arguments, Mapping) else {},
             request=request,
-            risk=self._hub.servers[tool.upstream].risk_of(tool),
+            risk=self._hub.server(tool.upstream).risk_of(tool),
             listed=listed,
         )
         return await self._checkpoint.run(call, send)

@@ -225,7 +225,7 @@ class _Serving:
 
 async def _start(hub: Hub, started: asyncio.Event) -> None:
     seconds = max((each.settings.start_timeout for each in hub.servers.values()), default=0.0)
-    for report in await hub.start(timeout=seconds):
+    for report in await hub.start(timeout=seconds, lazily=True):
         if report.error is not None:
             _logger.warning("the server %s is not ready: %s", quoted(report.name), report.error.message)
     started.set()

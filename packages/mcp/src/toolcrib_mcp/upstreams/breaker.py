@@ -52,6 +52,11 @@ class CircuitBreaker:
         """Seconds until a start may be tried; 0 if it may now."""
         return max(0.0, self._not_before - self._clock.monotonic())
 
+    def reconfigure(self, rules: RestartRules) -> None:
+        """Count by other rules from now on; a wait that has begun is not changed."""
+        self._rules = rules
+        self._failed_at = deque(self._failed_at, maxlen=rules.max_failures)
+
     def failed(self, *, wait: float = 0.0) -> None:
         """A start failed, or a server that was running ended; it wants to be left alone for `wait` seconds."""
         now = self._clock.monotonic()

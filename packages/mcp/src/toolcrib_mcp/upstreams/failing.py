@@ -6,7 +6,7 @@ import math
 
 from toolcrib_core import ToolError
 from toolcrib_core.wording import quoted
-from toolcrib_mcp.errors import UpstreamUnavailable
+from toolcrib_mcp.errors import UpstreamError, UpstreamUnavailable
 from toolcrib_mcp.rpc import WireClosed
 from toolcrib_runtime.guards.secrets import Scrubber, scrub_exception
 
@@ -27,6 +27,16 @@ def not_ready(name: str) -> UpstreamUnavailable:
         f"The server {quoted(name)} was not ready in time.",
         hint="Nothing was sent. Try again, or allow more time for its start.",
         details={"upstream": name, "sent": False},
+    )
+
+
+def not_listed(name: str, failure: UpstreamError) -> UpstreamError:
+    """It was started for a call, and has not listed its tools since; an end of the session keeps its type."""
+    kind = UpstreamUnavailable if isinstance(failure, UpstreamUnavailable) else UpstreamError
+    return kind(
+        f"The tools of the server {quoted(name)} could not be read after its start. {failure.message}",
+        hint="Nothing was sent. Try again later.",
+        details={**failure.details, "upstream": name, "sent": False},
     )
 
 

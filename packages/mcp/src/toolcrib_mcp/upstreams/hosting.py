@@ -70,6 +70,15 @@ class Host:
         self._wake()
         return await self._waiters.wait(deadline, too_late=lambda: not_ready(self._name))
 
+    def expect(self, era: Era) -> None:
+        """Speak this era at the next start without probing first; a server that no longer does is probed then."""
+        self._era = self._era or era
+
+    def reconfigure(self, settings: UpstreamSettings) -> None:
+        """Keep the server by other settings from now on; a link that is up stays up."""
+        self._settings = settings
+        self.breaker.reconfigure(settings.restarts)
+
     def leave(self, link: Link) -> None:
         """Take a link out of use, also one that was found dead before the host has noticed."""
         if self.link is link:

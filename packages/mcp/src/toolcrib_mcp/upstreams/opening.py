@@ -92,6 +92,7 @@ def settings_of(own: ServerSettings, gateway: GatewaySettings) -> UpstreamSettin
     return UpstreamSettings(
         start_timeout=own.start_timeout,
         call_timeout=gateway.call_timeout if own.timeout is None else own.timeout,
+        idle_after=own.idle_seconds(gateway),
         restarts=RestartRules(
             when=own.restart.when,
             first_delay=own.restart.initial_delay,

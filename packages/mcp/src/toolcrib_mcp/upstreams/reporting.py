@@ -11,6 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from toolcrib_mcp.errors import UpstreamError
 from toolcrib_mcp.rpc import StdioWire
+from toolcrib_mcp.upstreams.eras import Agreement
 from toolcrib_mcp.upstreams.hosting import Host
 from toolcrib_mcp.upstreams.links import Link
 from toolcrib_mcp.upstreams.states import UpstreamHealth, UpstreamState
@@ -24,6 +25,8 @@ def health_of(
     state: UpstreamState,
     host: Host,
     watch: ToolWatch,
+    agreement: Agreement | None,
+    idle_for: float | None,
     calls_under_way: int,
     noise: Counter[str],
     address: str | None,
@@ -37,6 +40,7 @@ def health_of(
         circuit=host.breaker.circuit,
         retry_in=round(host.breaker.wait, 3) or None,
         address=address,
+        idle_for=idle_for,
         tools=None if watch.known is None else len(watch.known.items),
         tools_problem=_error(watch.problem, scrubber),
         calls_under_way=calls_under_way,
@@ -45,7 +49,8 @@ def health_of(
         last_failure=_error(host.last_failure, scrubber),
         last_failure_at=host.last_failure_at,
         noise=dict(noise if host.link is None else noise + noise_of(host.link)),
-        **({} if host.link is None else _running(host.link, scrubber)),
+        **({} if agreement is None else _agreed(agreement, scrubber)),
+        **({} if host.link is None else _running(host.link)),
     )
 
 
@@ -55,15 +60,19 @@ def noise_of(link: Link) -> Counter[str]:
     return Counter({to_camel(name): count for name, count in counts.items() if isinstance(count, int) and count})
 
 
-def _running(link: Link, scrubber: Scrubber) -> dict[str, Any]:
-    agreement = link.session.agreement
+def _agreed(agreement: Agreement, scrubber: Scrubber) -> dict[str, Any]:
+    return {
+        "era": agreement.era,
+        "protocol_version": agreement.protocol_version,
+        "server": scrubber.scrub(agreement.server_info),
+    }
+
+
+def _running(link: Link) -> dict[str, Any]:
     child = link.wire.child if isinstance(link.wire, StdioWire) else None
     return {
         "pid": None if child is None else child.pid,
         "sandbox": None if child is None else child.sandbox.to_dict(),
-        "era": agreement.era,
-        "protocol_version": agreement.protocol_version,
-        "server": scrubber.scrub(agreement.server_info),
     }
 
 

@@ -57,7 +57,9 @@ class UpstreamHealth(BaseModel):
     era: Era | None = None
     protocol_version: str | None = None
     server: Mapping[str, Any] | None = None
-    """What it calls itself."""
+    """What it calls itself; like its era and version, also while it is not running."""
+    idle_for: float | None = None
+    """Seconds without a call after which it was stopped; it starts again at the next call."""
     tools: int | None = None
     tools_problem: Mapping[str, Any] | None = None
     """Why its tools could not be read, or not to their end."""

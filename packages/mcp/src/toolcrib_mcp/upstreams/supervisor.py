@@ -15,7 +15,7 @@ from typing import Any, Final, Self, TypeVar
 from toolcrib_mcp.errors import UpstreamError, UpstreamFailed, UpstreamUnavailable
 from toolcrib_mcp.rpc import OnNotification, OnProgress, OnRequest, Wire
 from toolcrib_mcp.upstreams.eras import Agreement, ClientFace
-from toolcrib_mcp.upstreams.failing import closed
+from toolcrib_mcp.upstreams.failing import closed, not_listed
 from toolcrib_mcp.upstreams.hosting import Host
 from toolcrib_mcp.upstreams.links import SESSION_LOST, Connect, Dialling, Link
 from toolcrib_mcp.upstreams.listing import Listing, ListKind, list_all
@@ -31,6 +31,7 @@ from toolcrib_runtime.guards.secrets import Scrubber
 
 # What was not sent is sent to the next life of the server, which may end before it gets there.
 _MAX_TRIES: Final = 3
+_CALL: Final = "tools/call"
 _DEFAULTS: Final = UpstreamSettings()
 _FACE: Final = ClientFace()
 _T = TypeVar("_T")
@@ -52,6 +53,13 @@ class UpstreamHooks:
     on_request: OnRequest | None = None
     on_dialled: Callable[[], object] | None = None
     """Is told after every try to reach the server, with or without success: its process runs, if it is to."""
+    is_needed: Callable[[], bool] | None = None
+    """Says whether the server must stay up although no call is in flight, as for a subscription."""
+    confirm: Callable[[Mapping[str, Any]], Awaitable[None]] | None = None
+    """Checks the params of a `tools/call` that was decided on tools of an earlier session, before it is sent.
+
+    It is called after the new session's tools were read, and raises what the caller gets instead of an answer.
+    """
 
 
 class Upstream:
@@ -82,6 +90,8 @@ class Upstream:
         self._scrubber = scrubber or Scrubber()
         self._closing = False
         self._noise: Counter[str] = Counter()
+        self._known_agreement: Agreement | None = None
+        self._idle_for: float | None = None
         self._usage = Usage(clock=clock, idle_after=settings.idle_after, on_idle=self._retire)
         self._watch = ToolWatch(
             name, settings=settings, clock=clock, on_tools=self._hooks.on_tools, on_changed=self._hooks.on_changed
@@ -109,13 +119,30 @@ class Upstream:
         return None if self._host.link is None else self._host.link.session.agreement
 
     @property
+    def known_agreement(self) -> Agreement | None:
+        """What the server told about itself last, or what was learned; also while it is not running."""
+        return self.agreement or self._known_agreement
+
+    @property
     def known_tools(self) -> Listing | None:
         """Its tools as last read, or as learned; also while it is not running."""
         return self._watch.known
 
-    def learn(self, tools: Iterable[Any]) -> None:
-        """Take raw tools from a manifest for known, so that it need not run to be browsed."""
+    def learn(self, tools: Iterable[Any], agreement: Agreement | None = None) -> None:
+        """Take raw tools, and what the server told about itself, from a manifest: it need not run to be browsed."""
         self._watch.learn(tools)
+        if agreement is not None and self._known_agreement is None:
+            self._known_agreement = agreement
+            self._host.expect(agreement.era)
+
+    def reconfigure(self, settings: UpstreamSettings) -> None:
+        """Keep the server by other settings from now on; the session that is up stays up."""
+        self._settings = settings
+        self._host.reconfigure(settings)
+        self._watch.reconfigure(settings)
+        self._usage.idle_after = settings.idle_after
+        if self._host.link is not None:
+            self._usage.rest()
 
     async def start(self, *, timeout: float | None = None) -> Agreement:  # noqa: ASYNC109  # by the clock it was given
         """See to it that it is running and its tools are known.
@@ -191,9 +218,15 @@ class Upstream:
         """
         with self._used():
             deadline = self._deadline(timeout, self._settings.call_timeout)
-            return await self._on_a_link(
-                deadline, lambda link: self._ask(link, method, params, deadline=deadline, on_progress=on_progress)
-            )
+            confirm = self._hooks.confirm if method == _CALL and self._was_decided_before() else None
+
+            async def ask(link: Link) -> dict[str, Any]:
+                if confirm is not None:
+                    await self._current_tools(deadline)
+                    await confirm(params or {})
+                return await self._ask(link, method, params, deadline=deadline, on_progress=on_progress)
+
+            return await self._on_a_link(deadline, ask)
 
     def health(self) -> UpstreamHealth:
         """A report for people."""
@@ -202,6 +235,8 @@ class Upstream:
             state=self.state,
             host=self._host,
             watch=self._watch,
+            agreement=self.known_agreement,
+            idle_for=self._idle_for,
             calls_under_way=self._usage.count,
             noise=self._noise,
             address=self._address,
@@ -283,13 +318,42 @@ class Upstream:
     def _deadline(self, timeout: float | None, otherwise: float) -> float:
         return self._clock.monotonic() + (otherwise if timeout is None else timeout)
 
+    def _was_decided_before(self) -> bool:
+        """Whether a call that comes now was decided on what an earlier session listed."""
+        return self._watch.known is not None and not self._watch.is_current
+
+    async def _current_tools(self, deadline: float) -> None:
+        """Wait until the running session has listed its tools, before a call that was decided on older ones is sent."""
+        try:
+            await self._watch.current_by(deadline)
+        except UpstreamError as failure:
+            # The failure may be known already: a caller that tries again and again must let others run.
+            await asyncio.sleep(0)
+            raise not_listed(self.name, failure) from failure
+
     def _retire(self) -> None:
         link = self._host.link
-        if link is not None and not self._usage.count:
-            self._host.leave(link)
-            link.retire()
+        if link is None or self._usage.count:
+            return
+        if self._hooks.is_needed is not None and self._hooks.is_needed():
+            self._usage.rest()
+            return
+        self._idle_for = self._settings.idle_after
+        self._host.leave(link)
+        link.retire()
+
+    def _note_agreement(self, agreement: Agreement) -> None:
+        """Keep what the server says about itself; a list that it has only now, or no more, has changed."""
+        before, self._known_agreement = self._known_agreement, agreement
+        if before is None or self._hooks.on_changed is None:
+            return
+        for kind in (ListKind.PROMPTS, ListKind.RESOURCES):
+            if (kind.capability in before.capabilities) != (kind.capability in agreement.capabilities):
+                self._hooks.on_changed(kind)
 
     async def _attend(self, link: Link) -> None:
+        self._idle_for = None
+        self._note_agreement(link.session.agreement)
         self._usage.rest()
         try:
             async with asyncio.TaskGroup() as group:

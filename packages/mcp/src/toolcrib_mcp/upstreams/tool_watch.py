@@ -49,6 +49,8 @@ class ToolWatch:
         on_changed: OnChanged | None = None,
     ) -> None:
         self.known: Listing | None = None
+        self.is_current = False
+        """Whether `known` is what the running session lists, and not what an earlier one did."""
         self.problem: UpstreamError | None = None
         self._name = name
         self._settings = settings
@@ -62,6 +64,10 @@ class ToolWatch:
         self._is_read = False
         self._retry: Timer | None = None
         self._retry_delay = _FIRST_RETRY
+
+    def reconfigure(self, settings: UpstreamSettings) -> None:
+        """Read by other settings from the next time on."""
+        self._settings = settings
 
     def learn(self, tools: Iterable[Any]) -> None:
         """Take tools from a manifest for known, unless the server itself has said more."""
@@ -105,7 +111,15 @@ class ToolWatch:
         Raises:
             UpstreamError: They could not be read, or not by then.
         """
-        if self.known is not None:
+        return await self.current_by(deadline) if self.known is None else self.known
+
+    async def current_by(self, deadline: float) -> Listing:
+        """The tools as the running session lists them, and no earlier one.
+
+        Raises:
+            UpstreamError: They could not be read, or not by then.
+        """
+        if self.known is not None and self.is_current:
             return self.known
         if self._failure is not None:
             raise twin(self._failure)
@@ -135,8 +149,10 @@ class ToolWatch:
             self._read_again_later()
         else:
             self.known, self._failure, self._retry_delay = listing, None, _FIRST_RETRY
-            self._waiters.release(listing)
+            self.is_current = True
+            # First who keeps the catalogue, so that callers who waited find it up to date.
             _tell(self._on_tools, listing)
+            self._waiters.release(listing)
 
     async def _listing(self, session: Session) -> Listing:
         deadline = self._clock.monotonic() + self._settings.list_timeout
@@ -159,7 +175,7 @@ class ToolWatch:
         self._retry_delay = min(2 * self._retry_delay, _MAX_RETRY)
 
     def _end(self) -> None:
-        self._is_read = False
+        self._is_read = self.is_current = False
         self._failure = None
         if self._retry is not None:
             self._retry.cancel()

@@ -16,8 +16,8 @@ class Usage:
 
     def __init__(self, *, clock: Clock, idle_after: float | None, on_idle: Callable[[], object]) -> None:
         self.count = 0
+        self.idle_after = idle_after
         self._clock = clock
-        self._idle_after = idle_after
         self._on_idle = on_idle
         self._timer: Timer | None = None
         self._drained = asyncio.Event()
@@ -40,8 +40,8 @@ class Usage:
     def rest(self) -> None:
         """Begin to wait for idleness anew, if nothing is under way."""
         self.forget()
-        if self._idle_after is not None and not self.count:
-            self._timer = self._clock.call_at(self._clock.monotonic() + self._idle_after, self._on_idle)
+        if self.idle_after is not None and not self.count:
+            self._timer = self._clock.call_at(self._clock.monotonic() + self.idle_after, self._on_idle)
 
     def forget(self) -> None:
         """Wait for idleness no longer."""
