@@ -29,7 +29,6 @@ _PENDING: dict[str, str | None] = {
     "CL-14": "comes with `install` and profiles: init reads more clients",
     "CL-15": "comes with `install` and profiles: secrets in an env file or the keyring",
     "CL-16": "comes with profiles: `toolcrib install CLIENT`",
-    "CL-17": "under construction",
     "CL-18": "under construction",
     "CL-19": "under construction",
     "CL-20": "under construction",

@@ -15,6 +15,7 @@ from toolcrib_cli.asking import Choice, asked_for, usable_state
 from toolcrib_cli.session import run, with_gateway
 from toolcrib_cli.wiring import Asked, wired
 from toolcrib_mcp import ConfigError, GatewayConfig, load_config
+from toolcrib_mcp.config import ServerSettings
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ async def test_what_is_brought_is_trusted_and_closed_at_the_end(monkeypatch):
         yield {"mine": None}
         events.append("closed")
 
-    monkeypatch.setattr(wiring, "_sources", lambda asked: [source])
+    monkeypatch.setattr(wiring, "_sources", lambda asked: [(source, ServerSettings(trusted=True))])
 
     async with wired(Asked(config=GatewayConfig(servers={}))) as parts:
         assert list(parts.upstreams) == ["mine"]

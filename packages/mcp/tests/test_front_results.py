@@ -64,6 +64,27 @@ def test_what_asks_for_input_is_no_list() -> None:
         ({"a": 1, "resultType": "complete", "_meta": STAMP}, {"a": 1}),
         ({"a": 1, "_meta": {"k": 1, **STAMP}}, {"a": 1, "_meta": {"k": 1}}),
         ({"_meta": [META_SERVER]}, {"_meta": [META_SERVER]}),
+        ({"structuredContent": {"a": 1}}, {"structuredContent": {"a": 1}}),
+        ({"structuredContent": None}, {"structuredContent": None}),
+        ({"structuredContent": "sun", "resultType": "complete"}, {"structuredContent": {"result": "sun"}}),
+        ({"structuredContent": [1]}, {"structuredContent": {"result": [1]}}),
+        ({"tools": [{"outputSchema": {"type": "object"}}, {}]}, {"tools": [{"outputSchema": {"type": "object"}}, {}]}),
+        (
+            {"tools": [{"name": "a", "outputSchema": {"type": "string"}}, {"name": "b"}], "ttlMs": 0},
+            {
+                "tools": [
+                    {
+                        "name": "a",
+                        "outputSchema": {
+                            "type": "object",
+                            "properties": {"result": {"type": "string"}},
+                            "required": ["result"],
+                        },
+                    },
+                    {"name": "b"},
+                ]
+            },
+        ),
     ],
 )
 def test_a_handshake_result_has_nothing_that_only_modern_clients_know(

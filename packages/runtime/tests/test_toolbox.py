@@ -16,7 +16,17 @@ from toolcrib_core import (
     ToolLifecycle,
 )
 from toolcrib_core.registry import RegistryWarning
-from toolcrib_runtime import Runner, Toolbox, ToolboxSettings, create_runner, create_toolbox
+from toolcrib_runtime import (
+    Decision,
+    Policy,
+    PolicyRequest,
+    Runner,
+    Toolbox,
+    ToolboxSettings,
+    combine_toolboxes,
+    create_runner,
+    create_toolbox,
+)
 from toolcrib_runtime.testing import FakeTool, fake_tool
 
 pytestmark = pytest.mark.req("RT-2")
@@ -219,3 +229,21 @@ async def test_a_call_through_the_toolbox_needs_no_tool_call_object() -> None:
     assert (await box(echo).call("echo", '{"x": 1}')).unwrap() == 1
     assert (await called(as_tool(echo), {"x": 2})).ok
     assert echo.calls == [{"x": 1}, {"x": 2}]
+
+
+@pytest.mark.req("CT-1", "CL-17")
+async def test_a_caller_that_decides_by_risk_gets_a_toolbox_that_asks_by_its_rules_only() -> None:
+    wipe = as_tool(lambda city: f"no {city}", name="wipe", effects="unknown")
+    asking = create_toolbox([wipe], policy=Policy(rules=(_deny_paris,)))
+    combined = combine_toolboxes(asking, create_toolbox([fake_tool("other", returns="other")]))
+
+    for toolbox in (asking, combined):
+        delegated = toolbox.delegate_risk()
+
+        assert (await toolbox.call("wipe", {"city": "Oslo"})).outcome == "action_required"
+        assert (await delegated.call("wipe", {"city": "Oslo"})).unwrap() == "no Oslo"
+        assert error_of(await delegated.call("wipe", {"city": "Paris"}))[0] == "toolbox.not-permitted"
+
+
+def _deny_paris(request: PolicyRequest) -> Decision | None:
+    return "deny" if request.arguments["city"] == "Paris" else None

@@ -5,6 +5,7 @@ Every command is a thin edge; what it does is imported when it runs.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -93,6 +94,15 @@ def toolcrib(
 @app.command()
 @about_a_catalogue
 def serve(
+    toolboxes: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[MODULE:NAME]...",
+            help="Python tools to serve, as `--toolbox` names them.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
     *,
     choice: Choice,
     mode: Annotated[
@@ -134,14 +144,14 @@ def serve(
     """Serve all servers of a configuration as one.
 
     An MCP client starts this itself and speaks to it over standard input and output; with `--http` it listens.
-    Without any configuration it serves the demo.
+    `my_tools:toolbox` serves the Python tools of a module. Without any configuration it serves the demo.
 
     Example: toolcrib serve --config mcp.json
     """
     from toolcrib_cli.serve_command import Clients, run_serve
 
     run_serve(
-        choice=choice,
+        choice=replace(choice, python_tools=(*toolboxes, *choice.python_tools)),
         mode=None if mode is None else mode.value,
         http=http,
         clients=Clients(

@@ -27,6 +27,7 @@ class Choice:
     state_dir: Path | None = None
     shared: str | None = None
     toolpacks: tuple[Path, ...] = ()
+    python_tools: tuple[str, ...] = ()
     context_packs: bool = False
     demo: bool = False
 
@@ -46,9 +47,11 @@ def asked_for(
         ConfigError: The configuration cannot be used.
     """
     here = current_directory() if directory is None else directory
-    path = None if choice.demo else choose_config(choice.config, environ=environ, directory=here)
+    # Python tools are served alone unless a configuration is named: the one that is found here may be a client's.
+    looked_in = None if choice.python_tools else here
+    path = None if choice.demo else choose_config(choice.config, environ=environ, directory=looked_in)
     config = GatewayConfig(servers={}) if path is None else load_config(path, environ=environ)
-    added = bool(choice.toolpacks) or choice.context_packs
+    added = bool(choice.toolpacks or choice.python_tools) or choice.context_packs
     is_demo = choice.demo or (path is None and not added)
     if is_demo and not choice.demo and not quietly:
         tell(DEMO_NOTE)
@@ -60,6 +63,7 @@ def asked_for(
         state_root=choice.state_dir,
         shared=shared_target(choice.shared, environ=environ),
         toolpacks=choice.toolpacks,
+        python_tools=choice.python_tools,
         context_packs=choice.context_packs,
         demo=is_demo,
         folder=here,

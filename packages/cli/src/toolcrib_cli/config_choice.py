@@ -16,8 +16,8 @@ LOOKED_FOR: Final = ("mcp.json", ".mcp.json", ".vscode/mcp.json")
 _SETTINGS_FILE: Final = "toolcrib.toml"
 
 
-def choose_config(given: Path | None, *, environ: Mapping[str, str], directory: Path) -> Path | None:
-    """The configuration that was named, else that of the environment, else the first one of the directory, else none.
+def choose_config(given: Path | None, *, environ: Mapping[str, str], directory: Path | None) -> Path | None:
+    """The configuration that was named, else that of the environment, else the first one of the directory, if any.
 
     Raises:
         ConfigError: There is none, but a file with settings for one.
@@ -26,6 +26,8 @@ def choose_config(given: Path | None, *, environ: Mapping[str, str], directory: 
         return given
     if environ.get(VARIABLE):
         return Path(environ[VARIABLE]).expanduser()
+    if directory is None:
+        return None
     for name in LOOKED_FOR:
         if (directory / name).is_file():
             return directory / name

@@ -44,6 +44,18 @@ _OPTIONS: Final = {
             rich_help_panel=_CATALOGUE,
         ),
     ],
+    "python_tools": Annotated[
+        list[str],
+        typer.Option(
+            "--toolbox",
+            metavar="MODULE:NAME",
+            help="Use the Python tools of a module, as in `my_tools:toolbox` or `my_tools.py:toolbox`; may be "
+            "repeated. A configuration is then used only if it is named.",
+            default_factory=list,
+            show_default=False,
+            rich_help_panel=_CATALOGUE,
+        ),
+    ],
     "context_packs": Annotated[
         bool,
         typer.Option("--contextpacks", help="Add the tools for context packs.", rich_help_panel=_CATALOGUE),
@@ -76,6 +88,7 @@ _OPTIONS: Final = {
 _DEFAULTS: Final[dict[str, Any]] = {
     "config": None,
     "toolpacks": inspect.Parameter.empty,
+    "python_tools": inspect.Parameter.empty,
     "context_packs": False,
     "demo": False,
     "state_dir": None,
@@ -91,7 +104,8 @@ def about_a_catalogue(command: Callable[..., _R]) -> Callable[..., _R]:
         from toolcrib_cli.asking import Choice
 
         options = {name: given.pop(name) for name in _OPTIONS}
-        return command(**given, choice=Choice(**options | {"toolpacks": tuple(options["toolpacks"])}))
+        repeated = {name: tuple(options[name]) for name in ("toolpacks", "python_tools")}
+        return command(**given, choice=Choice(**options | repeated))
 
     own = inspect.signature(command, eval_str=True, locals={"Choice": object})
     kept = [each for each in own.parameters.values() if each.name != "choice"]

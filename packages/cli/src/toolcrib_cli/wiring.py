@@ -19,6 +19,7 @@ from toolcrib_mcp.errors import ConfigError
 
 if TYPE_CHECKING:
     from toolcrib_mcp import GatewayConfig
+    from toolcrib_mcp.config import ServerSettings
     from toolcrib_mcp.upstreams import Connect
 
 
@@ -38,6 +39,8 @@ class Asked:
     """The database that the replicas of this configuration share; without it there is one process."""
     toolpacks: tuple[Path, ...] = ()
     """Directories with `*.tool.yaml` files."""
+    python_tools: tuple[str, ...] = ()
+    """Python tools, each as `MODULE:NAME`."""
     context_packs: bool = False
     """Whether the tools for context packs are served, too."""
     demo: bool = False
@@ -53,19 +56,27 @@ Source: TypeAlias = Callable[[Asked], AbstractAsyncContextManager[Brought]]
 """Gives servers, and closes at the end what they hold."""
 
 
-def _sources(asked: Asked) -> Iterator[Source]:
+def _sources(asked: Asked) -> Iterator[tuple[Source, ServerSettings]]:
+    from toolcrib_mcp.config import ServerSettings
+
+    from_files = ServerSettings(trusted=True)
+    own_code = ServerSettings(trusted=True, pins="off")
     if asked.demo:
         from toolcrib_cli.demo.bringing import bring_demo
 
-        yield bring_demo
+        yield bring_demo, own_code
     if asked.toolpacks:
         from toolcrib_cli.toolpack.serving import bring_toolpacks
 
-        yield bring_toolpacks
+        yield bring_toolpacks, from_files
+    if asked.python_tools:
+        from toolcrib_cli.python_tools import bring_python_tools
+
+        yield bring_python_tools, own_code
     if asked.context_packs:
         from toolcrib_cli.pack.serving import bring_context_packs
 
-        yield bring_context_packs
+        yield bring_context_packs, own_code
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +91,8 @@ class Wired:
 async def wired(asked: Asked) -> AsyncIterator[Wired]:
     """The servers of the configuration and all that this process brings itself, which is closed at the end.
 
-    What is brought is trusted to tell the risk of its own tools, unless the configuration has settings for it.
+    What is brought is trusted to tell the risk of its own tools, unless the configuration has settings for it. Tools
+    that are code of this process are not pinned: who can change them can change the gateway.
 
     Raises:
         ConfigError: Two servers have the same name.
@@ -89,20 +101,27 @@ async def wired(asked: Asked) -> AsyncIterator[Wired]:
     write_plain_lines()
     async with AsyncExitStack() as holding:
         every: dict[str, Connect] = {}
+        settings: dict[str, ServerSettings] = {}
         taken = {each.name for each in asked.config.enabled}
-        for source in _sources(asked):
+        for source, treated in _sources(asked):
             brought = await holding.enter_async_context(source(asked))
             _check_names(taken, brought)
             taken |= brought.keys()
             every |= brought
-        yield Wired(config=_trusting(asked.config, every), upstreams=every)
+            settings |= dict.fromkeys(brought, treated)
+        yield Wired(config=_with_settings(asked.config, settings), upstreams=every)
 
 
-def _trusting(config: GatewayConfig, brought: Brought) -> GatewayConfig:
-    from toolcrib_mcp.config import ServerSettings
+def free_server_name(name: str, taken: Mapping[str, object]) -> str:
+    """The name, or the first of `name-2`, `name-3` and so on that is not taken."""
+    number = 1
+    while (free := name if number == 1 else f"{name}-{number}") in taken:
+        number += 1
+    return free
 
-    trusted = {name: ServerSettings(trusted=True) for name in brought}
-    servers = FrozenDict({**trusted, **config.settings.servers})
+
+def _with_settings(config: GatewayConfig, added: Mapping[str, ServerSettings]) -> GatewayConfig:
+    servers = FrozenDict({**added, **config.settings.servers})
     return replace(config, settings=config.settings.model_copy(update={"servers": servers}))
 
 

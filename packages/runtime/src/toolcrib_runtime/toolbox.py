@@ -6,6 +6,7 @@ import inspect
 import warnings
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypedDict, Unpack, overload
 
@@ -174,6 +175,20 @@ class Toolbox:
             registry.add_alias(alias, target)
         entries = _merged(self._entries, _entries(offered, self._settings))
         return Toolbox(registry.snapshot(), entries, self._settings)
+
+    def delegate_risk(self) -> Toolbox:
+        """The same tools, for a caller that decides itself which calls need approval, as a gateway does.
+
+        Their risk asks for no approval here. Rules of the policy still allow, ask and deny. Budgets, queues and caches
+        are not shared with this toolbox.
+        """
+        changed: dict[int, ToolboxSettings] = {}
+        for entry in self._entries.values():
+            settings = entry.settings
+            changed.setdefault(id(settings), replace(settings, policy=replace(settings.policy, by_risk=None)))
+        entries = {each: Entry(entry.tool, changed[id(entry.settings)]) for each, entry in self._entries.items()}
+        own = None if self._settings is None else changed.get(id(self._settings), self._settings)
+        return Toolbox(self._registry, entries, own)
 
     async def aclose(self) -> None:
         """Let go of the threads and processes that its executors hold."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from toolcrib_cli.toolpack.grants import Grants
 from toolcrib_cli.toolpack.loading import telling_violations
 from toolcrib_cli.version import version
+from toolcrib_cli.wiring import free_server_name
 from toolcrib_core import ToolError
 from toolcrib_core.wording import count, listed, quoted
 from toolcrib_mcp import ToolboxService, connect_service
@@ -46,7 +47,7 @@ async def bring_toolpacks(asked: Asked) -> AsyncIterator[Brought]:
             with telling_violations():
                 folder = await asyncio.to_thread(ToolpackFolder, path)
             served = await holding.enter_async_context(served_folder(folder, grants))
-            brought[_free_name(path, brought)] = connect_service(served)
+            brought[free_server_name(server_name(path), brought)] = connect_service(served)
         yield brought
 
 
@@ -135,13 +136,6 @@ def server_name(path: Path) -> str:
     """The name of a folder's server: that of the folder, as far as ids can have it."""
     words = re.sub(r"[^a-z0-9_-]+", "-", path.expanduser().resolve().name.lower()).strip("-_")
     return words if words[:1].isalpha() else f"toolpacks-{words}".rstrip("-")
-
-
-def _free_name(path: Path, taken: dict[str, Connect]) -> str:
-    name, number = server_name(path), 1
-    while (name if number == 1 else f"{name}-{number}") in taken:
-        number += 1
-    return name if number == 1 else f"{name}-{number}"
 
 
 def _told(ids: tuple[str, ...]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from toolcrib_mcp.front.wrapping import WRAPPER, wrapped_schema
 from toolcrib_mcp.upstreams.eras import META_SERVER
 
 CACHEABLE: Final = frozenset(
@@ -33,8 +34,13 @@ def modern_result(method: str, result: Mapping[str, Any], *, info: Mapping[str, 
 
 
 def handshake_result(result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The result without what only modern clients know."""
+    """The result without what only modern clients know; structured content that is no object is put into one."""
     plain: Mapping[str, Any] = result
+    structured = result.get("structuredContent")
+    if structured is not None and not isinstance(structured, Mapping):
+        plain = result = {**result, "structuredContent": {WRAPPER: structured}}
+    elif isinstance(result.get("tools"), list):
+        plain = result = _with_wrapped_schemas(result)
     if not _MODERN_ONLY.isdisjoint(result):
         plain = {name: value for name, value in result.items() if name not in _MODERN_ONLY}
     meta = result.get("_meta")
@@ -43,3 +49,20 @@ def handshake_result(result: Mapping[str, Any]) -> Mapping[str, Any]:
     others = {name: value for name, value in plain.items() if name != "_meta"}
     kept = {name: value for name, value in meta.items() if name != META_SERVER}
     return {**others, "_meta": kept} if kept else others
+
+
+def _with_wrapped_schemas(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The list of tools with output schemas that say what their wrapped results are."""
+    if not any(map(_promises_no_object, result["tools"])):
+        return result
+    tools = [
+        {**each, "outputSchema": wrapped_schema(each["outputSchema"])} if _promises_no_object(each) else each
+        for each in result["tools"]
+    ]
+    return {**result, "tools": tools}
+
+
+def _promises_no_object(tool: object) -> bool:
+    schema = tool.get("outputSchema") if isinstance(tool, Mapping) else None
+    kind = schema.get("type") if isinstance(schema, Mapping) else None
+    return isinstance(kind, str) and kind != "object"

@@ -7,9 +7,9 @@ from typing import Any, Final
 from toolcrib_core import ToolDefinition, ToolError
 from toolcrib_core.json_values import thaw
 from toolcrib_mcp.front.confirming import META_APPROVAL
+from toolcrib_mcp.front.wrapping import WRAPPER, needs_wrapper
 from toolcrib_mcp.outward import outward
 from toolcrib_mcp.rpc.codec import encode_message
-from toolcrib_mcp.toolboxes.wrapping import WRAPPER, needs_wrapper
 from toolcrib_mcp.upstreams.eras import Era
 from toolcrib_runtime.calls import ToolResult
 

@@ -21,9 +21,9 @@ from toolcrib_core import (
 from toolcrib_core.json_values import thaw
 from toolcrib_core.wording import kind_of
 from toolcrib_mcp.front.envelope import INVALID_PARAMS
+from toolcrib_mcp.front.wrapping import needs_wrapper, wrapped_schema
 from toolcrib_mcp.outward import outward
 from toolcrib_mcp.rpc import RpcError
-from toolcrib_mcp.toolboxes.wrapping import needs_wrapper, wrapped_schema
 from toolcrib_mcp.upstreams.eras import Era
 from toolcrib_runtime.policy.bounds import check_whole
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from toolcrib_mcp.toolboxes.wrapping import needs_wrapper, wrapped_schema
+from toolcrib_mcp.front.wrapping import needs_wrapper, wrapped_schema
 
 
 @pytest.mark.parametrize(
