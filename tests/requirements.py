@@ -23,7 +23,6 @@ _PENDING: dict[str, str | None] = {
     "CL-5": "under construction",
     "CL-6": "under construction",
     "CL-9": "under construction",
-    "CL-11": "under construction",
     "CL-12": "under construction",
     "CL-13": "under construction",
     "CL-14": "comes with `install` and profiles: init reads more clients",

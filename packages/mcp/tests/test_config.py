@@ -162,11 +162,11 @@ def test_any_text_can_be_the_name_of_a_server(tmp_path):
     assert namespaces[0] == "muller-s-buro-3"
 
 
-def test_two_names_that_become_one_namespace_are_refused_by_name(tmp_path):
-    error = refusal(tmp_path, {"mcpServers": {"My Server": {"command": "run"}, "my-server": {"command": "run"}}})
+def test_of_two_names_that_become_one_namespace_the_second_is_left_out(tmp_path):
+    config = load(tmp_path, {"mcpServers": {"My Server": {"command": "run"}, "my-server": {"command": "run"}}})
 
-    assert "`My Server`, `my-server`" in error.message
-    assert "`my-server`." in error.message
+    assert "`My Server`, `my-server`" in config.left_out["my-server"]
+    assert "`my-server`." in config.left_out["my-server"]
 
 
 def test_a_namespace_of_a_server_that_is_switched_off_is_free(tmp_path):
@@ -175,10 +175,11 @@ def test_a_namespace_of_a_server_that_is_switched_off_is_free(tmp_path):
     assert load(tmp_path, {"mcpServers": servers}).enabled[0].namespace == "my-server"
 
 
-def test_a_server_under_two_keys_is_refused(tmp_path):
-    error = refusal(tmp_path, {"mcpServers": {"a": {"command": "run"}}, "servers": {"a": {"command": "other"}}})
+def test_of_a_server_under_two_keys_the_first_counts(tmp_path):
+    config = load(tmp_path, {"mcpServers": {"a": {"command": "run"}}, "servers": {"a": {"command": "other"}}})
 
-    assert error.message == "`mcp.json`, line 1: The server `a` is there twice."
+    assert revealed(config, "a").command == "run"
+    assert config.warnings[0].message == "The server `a` is there twice, and the first one counts."
 
 
 @pytest.mark.parametrize(
@@ -200,7 +201,8 @@ def test_a_server_under_two_keys_is_refused(tmp_path):
         ({"url": "https://x.example.com/", "type": "carrier-pigeon"}, "/type", "no transport that we know"),
         ({"transport": {"type": "http"}}, "/transport", "an object with 1 property, not text"),
         ({"url": "https://x.example.com/", "serverUrl": "https://y.example.com/"}, "/serverUrl", "more than one URL"),
-        ({"command": "run", "envFile": ".env"}, "/envFile", "`envFile` is not read here"),
+        ({"command": "run", "envFile": ".env"}, "/envFile", "The file `.env` is not there."),
+        ({"command": "run 'x"}, "/command", "quotes that are not closed"),
         ({"command": "run", "toolcrib": {}}, "/toolcrib", "`toolcrib` is not read here"),
         ("run", "", "a string of 3 characters, not an object"),
     ],

@@ -105,7 +105,10 @@ def test_only_the_server_whose_variable_is_not_set_is_left_out(tmp_path):
     assert config.servers["keyed"].missing == ("UNSET",)
     (warning,) = config.warnings
     assert (warning.left_out, warning.place) == ("keyed", "/mcpServers/keyed/env/TOKEN")
-    assert "The server `keyed` is left out: it needs the variable `UNSET` in `env/TOKEN`" in str(warning)
+    assert (
+        "The server `keyed` needs the variable `UNSET` in `env/TOKEN`, which is not set. The server is left out."
+        in str(warning)
+    )
 
 
 def test_a_file_is_refused_when_no_server_of_it_has_its_variables(tmp_path):
@@ -143,7 +146,7 @@ def test_an_input_of_vs_code_is_asked_for_by_a_variable_of_its_own(tmp_path):
         ("${}", "not the name of a variable"),
         ("${1}", "not the name of a variable"),
         ("${NAME:?message}", "not the name of a variable"),
-        ("${workspaceFolder}/x", "only in an editor"),
+        ("${workspaceFolder:other}/x", "only in an editor"),
         ("${command:pick}", "only in an editor"),
     ],
 )

@@ -125,7 +125,13 @@ async def test_a_server_that_runs_has_these_variables_and_its_own(
             result = await upstream.call("tools/call", {"name": "environment", "arguments": {}}, timeout=60)
 
     # The child has a temporary directory, a locale and a mark in any case.
-    names = set(json.loads(result["content"][0]["text"])) - {"TMPDIR", "LANG", "LC_CTYPE", "TOOLCRIB_TREE"}
+    names = set(json.loads(result["content"][0]["text"])) - {
+        "TMPDIR",
+        "LANG",
+        "LC_CTYPE",
+        "TOOLCRIB_TREE",
+        "TOOLCRIB_CHAIN",
+    }
     assert names == {*FOUND, "EDITOR", SIGN, "OWN", *more}
 
 

@@ -173,7 +173,7 @@ async def test_the_environment_is_made_from_nothing_with_walls_and_without(
     async with running(tmp_path, sandbox) as upstream:
         names = json.loads((await told(upstream, "environment"))[0])
 
-    assert set(names) - {"LC_CTYPE"} == {"PATH", "HOME", "LANG", "TMPDIR", "TOOLCRIB_TREE", SIGN}
+    assert set(names) - {"LC_CTYPE"} == {"PATH", "HOME", "LANG", "TMPDIR", "TOOLCRIB_TREE", "TOOLCRIB_CHAIN", SIGN}
 
 
 async def test_limits_are_those_of_the_settings(tmp_path: Path) -> None:

@@ -7,11 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from toolcrib_core.wording import listed, quoted
+from toolcrib_mcp.config.nesting import CONFIG_VARIABLE, PROJECT_FILES
 from toolcrib_mcp.errors import ConfigError
-
-VARIABLE: Final = "TOOLCRIB_CONFIG"
-LOOKED_FOR: Final = ("mcp.json", ".mcp.json", ".vscode/mcp.json")
-"""The files of a project that are taken when none is named, the first that is there."""
 
 _SETTINGS_FILE: Final = "toolcrib.toml"
 
@@ -24,18 +21,18 @@ def choose_config(given: Path | None, *, environ: Mapping[str, str], directory: 
     """
     if given is not None:
         return given
-    if environ.get(VARIABLE):
-        return Path(environ[VARIABLE]).expanduser()
+    if environ.get(CONFIG_VARIABLE):
+        return Path(environ[CONFIG_VARIABLE]).expanduser()
     if directory is None:
         return None
-    for name in LOOKED_FOR:
+    for name in PROJECT_FILES:
         if (directory / name).is_file():
             return directory / name
     if (directory / _SETTINGS_FILE).is_file():
         raise ConfigError(
-            f"{quoted(_SETTINGS_FILE)} is here, but holds settings only: none of {listed(LOOKED_FOR)} is there.",
+            f"{quoted(_SETTINGS_FILE)} is here, but holds settings only: none of {listed(PROJECT_FILES)} is there.",
             hint="Put the servers into a `mcp.json` beside it, or make one with `toolcrib init`.",
-            details={"lookedFor": list(LOOKED_FOR)},
+            details={"lookedFor": list(PROJECT_FILES)},
         )
     return None
 

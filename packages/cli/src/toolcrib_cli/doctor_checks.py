@@ -172,7 +172,7 @@ def check_config(asked: Asked) -> Check:
     return Check(name="configuration", verdict="ok", said=said)
 
 
-def check_servers(report: StatusReport) -> Iterator[Check]:
+def check_servers(config: GatewayConfig, report: StatusReport) -> Iterator[Check]:
     """Every server: whether it can be used."""
     for server in report.servers():
         name = f"server {shown(server.name)}"
@@ -184,7 +184,7 @@ def check_servers(report: StatusReport) -> Iterator[Check]:
         tools = server.status.get("tools", {})
         yield Check(name=name, verdict="ok", said=f"{server.state}, {count(tools.get('served', 0), 'tool')}")
     for left_out in report.left_out:
-        yield Check(name=f"server {shown(left_out)}", verdict="broken", said="left out: a variable of it is not set")
+        yield Check(name=f"server {shown(left_out)}", verdict="broken", said=config.left_out.get(left_out, "left out"))
 
 
 def check_tools(report: StatusReport) -> Check:

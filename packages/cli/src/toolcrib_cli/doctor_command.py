@@ -71,7 +71,7 @@ def _checks(choice: Choice, *, timeout: float) -> Iterator[Check]:
         said, hint = failure.message, failure.hint or ""
         yield Check(name="configuration", verdict="broken", said=said, hint=hint, details=failure.to_dict())
         return
-    yield from check_servers(report)
+    yield from check_servers(asked.config, report)
     yield check_limits(asked.config)
     yield from check_sandboxes(asked.config, report)
     yield from check_environment(asked.config)

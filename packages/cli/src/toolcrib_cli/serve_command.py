@@ -20,6 +20,7 @@ from toolcrib_cli.semantic_search import open_vectors
 from toolcrib_cli.shared_database import shared_database
 from toolcrib_cli.wiring import Asked, Wired, wired
 from toolcrib_core.wording import count, quoted
+from toolcrib_mcp.config.nesting import refuse_endless_nesting
 from toolcrib_mcp.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def run_serve(
     scrubber = _log_to_stderr(log_level)
     address = None if http is None else read_address(http)
     asked = asked_for(choice)
+    refuse_endless_nesting(asked.path)
     scrubber.add(*configured_secrets(asked.config.enabled))
     tell_warnings(asked)
     state = usable_state(asked, named=choice.state_dir is not None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from toolcrib_core import ToolError
 from toolcrib_core.json_values import pointer_join
@@ -13,7 +14,8 @@ from toolcrib_mcp.config.entries import SETTINGS_KEY
 from toolcrib_mcp.config.findings import Findings
 from toolcrib_mcp.config.grants import network_for
 from toolcrib_mcp.config.model import ServerConfig
-from toolcrib_mcp.config.settings import GatewaySettings
+from toolcrib_mcp.config.nesting import leads_back
+from toolcrib_mcp.config.settings import GatewaySettings, HttpFront
 from toolcrib_mcp.config.templates import ConfigText, reveal
 from toolcrib_mcp.config.transports import HttpTransport
 from toolcrib_mcp.errors import ConfigError
@@ -44,45 +46,49 @@ def check_presence(names: list[str] | None, servers: Iterable[ServerConfig], fin
 
 
 def check_namespaces(servers: Iterable[ServerConfig], findings: Findings) -> None:
-    """Note servers that are enabled and whose tools would have the same ids."""
+    """Note servers that are enabled and whose tools would have the same ids as those of one before them."""
     by_namespace: dict[str, list[str]] = defaultdict(list)
     for server in servers:
         if server.enabled:
             by_namespace[server.namespace].append(server.name)
     for namespace, names in by_namespace.items():
-        if len(names) > 1:
+        for name in names[1:]:
+            before = len(findings.problems)
             findings.problem(
-                f"The servers {listed(names)} have one namespace, {quoted(namespace)}.",
+                f"The servers {listed([names[0], name])} have one namespace, {quoted(namespace)}.",
                 hint="Rename one of them, or give it another `namespace` under `toolcrib.servers`.",
             )
+            findings.blame(name, since=before)
 
 
 def check_server(
-    server: ServerConfig, findings: Findings, *, place: str, environ: Mapping[str, str], optional: bool = False
+    server: ServerConfig, findings: Findings, *, place: str, environ: Mapping[str, str], settings: GatewaySettings
 ) -> None:
-    """Note why a server that is enabled could not be started or asked.
-
-    One that is `optional`, because others can be served, is only left out if a variable of it has no value.
-    """
+    """Note why a server that is enabled could not be started or asked."""
     if not server.enabled:
         return
+    before = len(findings.problems)
+    _check_server(server, findings, place=place, environ=environ, http=settings.http)
+    findings.blame(server.name, since=before)
+
+
+def _check_server(
+    server: ServerConfig, findings: Findings, *, place: str, environ: Mapping[str, str], http: HttpFront | None
+) -> None:
     for where, template in server.written.texts():
         for name in template.missing(server.variables):
             state = "has a value that cannot be used" if name in environ else "is not set"
             needs = f"needs the variable {quoted(name)} in {quoted(where[1:])}, which {state}."
-            told, hint = f"The server {quoted(server.name)}", f"Set it, or write `${{{name}:-default}}`."
-            if optional:
-                findings.warn(f"{told} is left out: it {needs}", place=place + where, hint=hint, left_out=server.name)
-            else:
-                findings.problem(f"{told} {needs}", place=place + where, hint=hint)
+            hint = f"Set it, or write `${{{name}:-default}}`."
+            findings.problem(f"The server {quoted(server.name)} {needs}", place=place + where, hint=hint)
     if not server.missing:
         try:
-            _check_transport(server)
+            _check_transport(server, http=http)
         except ConfigError as error:
             findings.problem(error.message, place=f"{place}{error.details['place']}", hint=error.hint)
 
 
-def _check_transport(server: ServerConfig) -> None:
+def _check_transport(server: ServerConfig, *, http: HttpFront | None) -> None:
     transport = server.transport()
     if isinstance(transport, HttpTransport):
         if server.settings.sandbox is not None:
@@ -90,8 +96,25 @@ def _check_transport(server: ServerConfig) -> None:
             raise _unusable(server, "/url", message, "Remove `sandbox` under `toolcrib.servers`.")
         _check_url(server, transport)
         _check_headers(server, transport)
+        if http is not None and _is_own_address(reveal(transport.url), http):
+            message = "Its URL is the address that this configuration listens on: toolcrib would be its own client."
+            raise _unusable(server, "/url", message, "Remove the server, or listen elsewhere.")
     elif not _is_absolute(transport.cwd):
         raise _unusable(server, "/cwd", "The directory is not absolute.", "Begin it with `/`.")
+    elif server.file is not None:
+        plain = transport.map(lambda _, text: reveal(text))
+        folder = Path(plain.cwd) if plain.cwd is not None else Path.cwd()
+        if leads_back((plain.command, *plain.args), server.file, env=plain.env, folder=folder):
+            message = "It starts toolcrib with this same configuration, which would start it again without end."
+            raise _unusable(server, "/command", message, "Remove the server: toolcrib is for clients, not for itself.")
+
+
+def _is_own_address(url: str, http: HttpFront) -> bool:
+    parts = urlsplit(url)
+    host, port = parts.hostname or "", parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    local = {"localhost", "127.0.0.1", "::1"}
+    is_local = http.host in {*local, "0.0.0.0", "::"}  # noqa: S104  # the addresses are compared, not bound
+    return port == http.port != 0 and (host == http.host or (host in local and is_local))
 
 
 def _check_url(server: ServerConfig, transport: HttpTransport[ConfigText]) -> None:

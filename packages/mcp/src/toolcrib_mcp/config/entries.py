@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
+import shutil
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, Self
 
-from toolcrib_core.json_values import pointer_join
+from toolcrib_core.json_values import FrozenDict, pointer_join
 from toolcrib_core.wording import kind_of, listed, nearest, quoted
 from toolcrib_mcp.config.entry_fields import EntryFields
+from toolcrib_mcp.config.files import read_env_file
 from toolcrib_mcp.config.findings import Findings
 from toolcrib_mcp.config.hiding import hidden_places
-from toolcrib_mcp.config.templates import Template, TemplateFault, looks_like_variable, parse_template
+from toolcrib_mcp.config.templates import Template, TemplateFault, escaped, looks_like_variable, parse_template, reveal
 from toolcrib_mcp.config.transports import HttpTransport, StdioTransport, Transport
+from toolcrib_mcp.errors import ConfigError
 
 SETTINGS_KEY: Final = "toolcrib"
 """Where our own settings stand in a client's file."""
@@ -27,14 +34,42 @@ _KINDS: Final = {"stdio": "stdio", "local": "stdio"} | dict.fromkeys(
 _URL_KEYS: Final = ("url", "serverUrl", "httpUrl")
 _SWITCHES: Final = ("type", "transport", "disabled", "enabled")
 _KEYS: Final = {
-    "stdio": frozenset({"command", "args", "env", "cwd", *_SWITCHES}),
+    "stdio": frozenset({"command", "args", "env", "envFile", "cwd", *_SWITCHES}),
     "http": frozenset({*_URL_KEYS, "headers", *_SWITCHES}),
 }
+# Where these have a project's servers, the project is the folder above.
+_FOLDERS_OF_EDITORS: Final = frozenset({".cursor", ".gemini", ".vscode", ".zed"})
+_PLACE: Final = re.compile(r"\$\{([^{}]*)\}")
+_SPACE: Final = re.compile(r"\s")
 # To ignore these would start the server without what its author gave it.
 _REFUSED: Final = {
-    "envFile": "Put the variables into `env`, as in `${NAME}`.",
     SETTINGS_KEY: "Put our settings under `toolcrib.servers` at the top of the file.",
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """What the texts of a file may refer to."""
+
+    folder: Path
+    """Where relative paths begin."""
+    environ: Mapping[str, str]
+    places: Mapping[str, str]
+    """By the name that editors have for it: `workspaceFolder` is the folder of the file, or of the editor's folder."""
+
+    @classmethod
+    def of(cls, file: Path, environ: Mapping[str, str]) -> Self:
+        """Those of an absolute path of a configuration."""
+        folder = file.parent
+        workspace = folder.parent if folder.name in _FOLDERS_OF_EDITORS else folder
+        places = {
+            "workspaceFolder": str(workspace),
+            "workspaceFolderBasename": workspace.name,
+            "pathSeparator": os.sep,
+            "/": os.sep,
+        }
+        home = environ.get("HOME") or os.path.expanduser("~")  # noqa: PTH111  # `Path.home` raises where there is none
+        return cls(folder=folder, environ=environ, places=places | ({} if home == "~" else {"userHome": home}))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +83,7 @@ class ServerEntry:
 
 
 def read_entries(
-    document: object, findings: Findings, *, switched_off: Collection[str] = frozenset()
+    document: object, findings: Findings, around: Surroundings, *, switched_off: Collection[str] = frozenset()
 ) -> list[ServerEntry]:
     """The servers of a document, in its order; what is wrong with any of them is noted.
 
@@ -58,10 +93,17 @@ def read_entries(
         findings.problem(f"The file holds {kind_of(document)}, not an object.", hint=_example())
         return []
     entries: dict[str, ServerEntry] = {}
+    names: set[str] = set()
     for place, name, raw in _named_entries(document, findings):
-        entry = _read_entry(name, raw, place, findings, off=name in switched_off)
-        if name in entries:
-            findings.problem(f"The server {quoted(name)} is there twice.", place=place, hint="Rename one of them.")
+        if name in names:
+            findings.warn(
+                f"The server {quoted(name)} is there twice, and the first one counts.",
+                place=place,
+                hint="Rename one of them.",
+            )
+            continue
+        names.add(name)
+        entry = _read_entry(name, raw, place, findings, around, off=name in switched_off)
         if entry is not None:
             entries[name] = entry
     _warn_of_unknown(document, findings)
@@ -85,18 +127,23 @@ def _named_entries(document: Mapping[str, Any], findings: Findings) -> Iterator[
             yield pointer_join(f"/{key}", name), name, raw
 
 
-def _read_entry(name: str, raw: object, place: str, findings: Findings, *, off: bool) -> ServerEntry | None:
+def _read_entry(
+    name: str, raw: object, place: str, findings: Findings, around: Surroundings, *, off: bool
+) -> ServerEntry | None:
     before = len(findings.problems)
     if not isinstance(raw, dict):
         findings.problem(f"The server {quoted(name)} is {kind_of(raw)}, not an object.", place=place, hint=_example())
+        findings.blame(name, since=before)
         return None
     fields = EntryFields(raw, owner=f"the server {quoted(name)}", place=place, findings=findings)
     enabled = _is_enabled(fields) and not off
-    transport = _templates(_transport(fields), fields)
+    transport = _templates(_transport(fields, around), fields, around)
     if not name.strip():
         findings.problem("A server has an empty name.", place=place, hint="Give it a name.")
     sound = len(findings.problems) == before
-    if not enabled:
+    if enabled:
+        findings.blame(name, since=before)
+    else:
         findings.demote(since=before)
     if transport is None or not sound:
         return None
@@ -110,7 +157,7 @@ def _is_enabled(fields: EntryFields) -> bool:
     return not disabled and enabled is not False
 
 
-def _transport(fields: EntryFields) -> Transport[str] | None:
+def _transport(fields: EntryFields, around: Surroundings) -> Transport[str] | None:
     for key, hint in _REFUSED.items():
         if key in fields.raw:
             fields.problem(key, f"`{key}` is not read here", hint=hint)
@@ -121,9 +168,47 @@ def _transport(fields: EntryFields) -> Transport[str] | None:
     if kind == "stdio":
         command = fields.text("command", required=True)
         args, env, cwd = fields.texts("args"), fields.variables("env"), fields.text("cwd")
-        return None if command is None else StdioTransport(command=command, args=args, env=env, cwd=cwd)
+        more = _of_env_file(fields, around)
+        if command is None:
+            return None
+        command, *before = _words_of(command, fields, around)
+        return StdioTransport(command=command, args=(*before, *args), env=FrozenDict({**more, **env}), cwd=cwd)
     url, headers = fields.text(_url_key(fields), required=True), fields.named_texts("headers")
     return None if url is None else HttpTransport(url=url, headers=headers)
+
+
+def _words_of(command: str, fields: EntryFields, around: Surroundings) -> list[str]:
+    """The command, and the arguments that stand in the same text, as in `npx some-server`.
+
+    A program whose path has a space in it is one word.
+    """
+    plain = _PLACE.sub(lambda each: around.places.get(each[1], each[0]), command)
+    if not _SPACE.search(_PLACE.sub("", command)) or shutil.which(plain, path=around.environ.get("PATH")):
+        return [command]
+    try:
+        return shlex.split(command) or [command]
+    except ValueError:
+        fields.problem("command", "`command` has quotes that are not closed", hint="Put the arguments into `args`.")
+        return [command]
+
+
+def _of_env_file(fields: EntryFields, around: Surroundings) -> Mapping[str, str]:
+    """The variables in the file that `envFile` names, as texts that have no variable."""
+    written = fields.text("envFile")
+    if written is None:
+        return {}
+    try:
+        template = parse_template(written, hidden=False, places=around.places)
+        path = around.folder / Path(reveal(template.filled(around.environ))).expanduser()
+        return {name: escaped(value) for name, value in read_env_file(path).items()}
+    except TemplateFault as fault:
+        fields.fault("/envFile", str(fault), hint=fault.hint)
+    except ConfigError as error:
+        sentence = error.message.replace("The configuration", "The file", 1)
+        fields.fault(
+            "/envFile", sentence, hint=(error.hint if "line" in error.details else None) or "Correct the path."
+        )
+    return {}
 
 
 def _kind(fields: EntryFields) -> str | None:
@@ -161,7 +246,9 @@ def _url_key(fields: EntryFields) -> str:
     return present[0]
 
 
-def _templates(transport: Transport[str] | None, fields: EntryFields) -> Transport[Template] | None:
+def _templates(
+    transport: Transport[str] | None, fields: EntryFields, around: Surroundings
+) -> Transport[Template] | None:
     if transport is None:
         return None
     hidden = hidden_places(transport)
@@ -170,7 +257,7 @@ def _templates(transport: Transport[str] | None, fields: EntryFields) -> Transpo
         if looks_like_variable(text):
             fields.warn(place, "a text looks like a variable and is passed on as it is", hint="Write `${NAME}`.")
         try:
-            return parse_template(text, hidden=place in hidden)
+            return parse_template(text, hidden=place in hidden, places=around.places)
         except TemplateFault as fault:
             fields.fault(place, str(fault), hint=fault.hint)
             return Template(parts=(), hidden=True)

@@ -27,6 +27,14 @@ TOML_LIMITS: Final = JsonLimits(max_depth=32, max_nodes=20_000, max_bytes=64 * 1
 # The parser takes quadratic time for a dotted key: 49 s for one of 32,000 parts, which 64 KB can hold.
 _MAX_DOTS: Final = 200
 _TOML_PLACE: Final = re.compile(r"\(at (?P<place>line \d+, column \d+|end of document)\)")
+# Each branch ends at a line's end or at a quote, and gives nothing back.
+_ENV_LINE: Final = re.compile(
+    r"[ \t]*+(?:(?:#[^\n]*+)?|(?:export[ \t]++)?(?P<name>[A-Za-z_][A-Za-z0-9_.]*+)[ \t]*+=[ \t]*+"
+    r"(?:'(?P<single>[^']*+)'[ \t]*+(?:#[^\n]*+)?|\"(?P<double>(?:[^\"\\]|\\[\s\S])*+)\"[ \t]*+(?:#[^\n]*+)?"
+    r"|(?P<plain>(?![\"'])(?:[^\n#]|(?<![ \t=])#)*+)(?:#[^\n]*+)?))(?:\n|\Z)"
+)
+_ENV_ESCAPE: Final = re.compile(r"\\([\s\S])")
+_ENV_ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t"}
 _BYTE_ORDER_MARK: Final = "\ufeff"
 _LESS: Final = "Keep only the servers and their settings in it."
 
@@ -75,6 +83,34 @@ def read_toml_file(path: Path) -> Document:
         match = _TOML_PLACE.search(str(failure))
         place = match["place"] if match else "some place"
         raise unusable_file(path, f"{quoted(path.name)} is not TOML that we can read, at {place}.") from None
+
+
+def read_env_file(path: Path) -> dict[str, str]:
+    """The variables in a dotenv file: `NAME=value`, with or without `export`, quotes and comments; nothing is expanded.
+
+    Raises:
+        ConfigError: The file cannot be read, is too large, or a line of it is no variable; the message says which.
+    """
+    text = _read_text(path, TOML_LIMITS.max_bytes).replace("\r\n", "\n")
+    variables: dict[str, str] = {}
+    at = 0
+    while at < len(text):
+        found = _ENV_LINE.match(text, at)
+        if found is None:
+            line = text.count("\n", 0, at) + 1
+            message = f"{quoted(path.name)} has a line that is not `NAME=value`, line {line}."
+            raise unusable_file(path, message, hint="Close its quotes, or make it a comment with `#`.", line=line)
+        at = found.end()
+        if found["name"] is not None:
+            variables[found["name"]] = _env_value(found)
+    return variables
+
+
+def _env_value(found: re.Match[str]) -> str:
+    if found["double"] is not None:
+        return _ENV_ESCAPE.sub(lambda each: _ENV_ESCAPES.get(each[1], each[1]), found["double"])
+    value = found["single"] if found["single"] is not None else found["plain"]
+    return (value or "").strip() if found["single"] is None else value or ""
 
 
 def _read_text(path: Path, max_bytes: int) -> str:

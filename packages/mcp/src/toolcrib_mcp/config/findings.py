@@ -47,10 +47,19 @@ class Findings:
         """Note something that the file cannot be used with."""
         self.problems.append(Finding(message=message, file=self.path.name, place=place, hint=hint))
 
-    def warn(self, message: str, *, place: str = "", hint: str | None = None, left_out: str | None = None) -> None:
+    def warn(self, message: str, *, place: str = "", hint: str | None = None) -> None:
         """Note something that its author may not expect."""
-        found = Finding(message=message, file=self.path.name, place=place, hint=hint, left_out=left_out)
-        self._warnings.append(found)
+        self._warnings.append(Finding(message=message, file=self.path.name, place=place, hint=hint))
+
+    def blame(self, server: str, *, since: int) -> None:
+        """Say of the problems from this one on which server cannot be used for them."""
+        self.problems[since:] = [replace(each, left_out=server) for each in self.problems[since:]]
+
+    def leave_out(self) -> None:
+        """Make warnings of the problems of single servers: they are left out, and the others are served."""
+        blamed = [each for each in self.problems if each.left_out is not None]
+        self.problems = [each for each in self.problems if each.left_out is None]
+        self._warnings += [replace(each, message=f"{each.message} The server is left out.") for each in blamed]
 
     def demote(self, *, since: int) -> None:
         """Make warnings of the problems from this one on: they are about something that is switched off."""

@@ -6,20 +6,20 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
-from pathlib import PurePath
 from typing import Literal
 
 from toolcrib_core.schema.pointers import split_pointer
 from toolcrib_core.wording import listed
 from toolcrib_mcp.config.clients import FoundConfig
-from toolcrib_mcp.config.entries import ServerEntry, read_entries
+from toolcrib_mcp.config.entries import ServerEntry, Surroundings, read_entries
 from toolcrib_mcp.config.files import CLIENT_LIMITS, read_json_file
 from toolcrib_mcp.config.findings import Finding, Findings
 from toolcrib_mcp.config.loading import make_server, namespace_of, servers_by_name
 from toolcrib_mcp.config.model import GatewayConfig, ServerConfig
+from toolcrib_mcp.config.nesting import is_gateway
 from toolcrib_mcp.config.settings import GatewaySettings
-from toolcrib_mcp.config.templates import Template
-from toolcrib_mcp.config.transports import StdioTransport, Transport
+from toolcrib_mcp.config.templates import reveal
+from toolcrib_mcp.config.transports import StdioTransport
 from toolcrib_mcp.errors import ConfigError
 
 
@@ -54,20 +54,20 @@ def import_client_configs(found: Iterable[FoundConfig], *, environ: Mapping[str,
     notes: list[ImportNote] = []
     servers: list[ServerConfig] = []
     for each in found:
-        for entry in _entries(each, notes):
-            server = make_server(entry, GatewaySettings(), environ=environ, directory=each.path.absolute().parent)
+        for entry in _entries(each, notes, environ):
+            server = make_server(entry, GatewaySettings(), environ=environ, file=each.path.absolute())
             _add(server, each, servers, notes)
     return ImportedConfig(config=GatewayConfig(servers=servers_by_name(servers)), notes=tuple(notes))
 
 
-def _entries(found: FoundConfig, notes: list[ImportNote]) -> list[ServerEntry]:
+def _entries(found: FoundConfig, notes: list[ImportNote], environ: Mapping[str, str]) -> list[ServerEntry]:
     try:
         document = read_json_file(found.path, limits=CLIENT_LIMITS)
     except ConfigError as error:
         notes.append(ImportNote(outcome="unreadable", found=found, reason=str(error)))
         return []
     findings = Findings(found.path)
-    entries = read_entries(document.value, findings)
+    entries = read_entries(document.value, findings, Surroundings.of(found.path.absolute(), environ))
     notes += [_left_out(found, problem) for problem in findings.problems]
     return entries
 
@@ -80,7 +80,7 @@ def _left_out(found: FoundConfig, problem: Finding) -> ImportNote:
 
 
 def _add(server: ServerConfig, found: FoundConfig, servers: list[ServerConfig], notes: list[ImportNote]) -> None:
-    if _is_toolcrib(server.written):
+    if _is_toolcrib(server):
         reason = "It is toolcrib itself."
         notes.append(ImportNote(outcome="left-out", found=found, server=server.name, reason=reason))
         return
@@ -100,10 +100,10 @@ def _add(server: ServerConfig, found: FoundConfig, servers: list[ServerConfig], 
     notes.append(ImportNote(outcome="renamed", found=found, server=server.name, name=name, reason=reason))
 
 
-def _is_toolcrib(transport: Transport[Template]) -> bool:
-    # Also as `uvx toolcrib serve` or `python -m toolcrib serve`.
-    words = [transport.command, *transport.args] if isinstance(transport, StdioTransport) else []
-    return any(PurePath(part).stem == "toolcrib" for word in words for part in word.parts if isinstance(part, str))
+def _is_toolcrib(server: ServerConfig) -> bool:
+    if server.missing or not isinstance(transport := server.transport(), StdioTransport):
+        return False
+    return is_gateway([reveal(transport.command), *map(reveal, transport.args)])
 
 
 def _free_name(stem: str, servers: list[ServerConfig]) -> str:

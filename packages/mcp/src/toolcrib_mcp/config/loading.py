@@ -11,7 +11,7 @@ from typing import Final
 from toolcrib_core import upstream_identity
 from toolcrib_core.json_values import FrozenDict
 from toolcrib_mcp.config.checking import check_namespaces, check_presence, check_server, check_settings
-from toolcrib_mcp.config.entries import SETTINGS_KEY, ServerEntry, read_entries, server_names
+from toolcrib_mcp.config.entries import SETTINGS_KEY, ServerEntry, Surroundings, read_entries, server_names
 from toolcrib_mcp.config.files import CONFIG_LIMITS, TOML_LIMITS, Document, read_json_file, read_toml_file
 from toolcrib_mcp.config.findings import Findings, refuse_problems
 from toolcrib_mcp.config.model import GatewayConfig, ServerConfig
@@ -29,45 +29,47 @@ def load_config(path: str | os.PathLike[str], *, environ: Mapping[str, str] = os
 
     The file is the JSON that clients already use: servers under `mcpServers`, `servers` or `context_servers`. Our own
     settings stand in it under `toolcrib`, or in a `toolcrib.toml` beside it. Variables in the servers' entries are
-    looked up in `environ`; a server that needs one which is not set is left out, with a warning, as long as there is
-    another that can be served. A relative `cwd` begins at the directory of the file.
+    looked up in `environ`. A server that cannot be used is left out with its reason, which is one of the `warnings`,
+    and the others are served. A relative `cwd` or `envFile` begins at the directory of the file.
 
     Raises:
-        ConfigError: The file cannot be read, or something in it cannot be used. It has every problem, each with its
-            place and line in `details["problems"]`, and repeats no value.
+        ConfigError: The file cannot be read, has no servers, none of them can be used, or our own settings are wrong.
+            It has every problem, each with its place and line in `details["problems"]`, and repeats no value.
     """
     document = read_json_file(Path(path))
     findings, beside = Findings(document.path, text=document.text), Findings(document.path.with_name(SETTINGS_FILE))
     settings = _settings(document, findings, beside)
     off = {name for name, own in settings.servers.items() if not own.enabled}
-    entries = read_entries(document.value, findings, switched_off=off)
-    directory = document.path.absolute().parent
-    servers = [make_server(entry, settings, environ=environ, directory=directory) for entry in entries]
+    file = document.path.absolute()
+    surroundings = Surroundings.of(file, environ)
+    entries = read_entries(document.value, findings, surroundings, switched_off=off)
+    servers = [make_server(entry, settings, environ=environ, file=file) for entry in entries]
     names = server_names(document.value)
     check_settings(settings, names or [], findings, beside)
     check_presence(names, servers, findings)
     check_namespaces(servers, findings)
-    others = any(server.enabled and not server.missing for server in servers)
     for entry, server in zip(entries, servers, strict=True):
-        check_server(server, findings, place=entry.place, environ=environ, optional=others)
+        check_server(server, findings, place=entry.place, environ=environ, settings=settings)
+    unusable = {each.left_out for each in findings.problems}
+    if any(server.enabled and server.name not in unusable for server in servers):
+        findings.leave_out()
     warnings = refuse_problems(findings, beside)
-    return GatewayConfig(
-        servers=servers_by_name(servers), settings=settings, warnings=warnings, path=document.path.absolute()
-    )
+    return GatewayConfig(servers=servers_by_name(servers), settings=settings, warnings=warnings, path=file)
 
 
 def make_server(
-    entry: ServerEntry, settings: GatewaySettings, *, environ: Mapping[str, str], directory: Path
+    entry: ServerEntry, settings: GatewaySettings, *, environ: Mapping[str, str], file: Path
 ) -> ServerConfig:
-    """The server of an entry in a file of this directory, with its settings and the values of its variables."""
+    """The server of an entry in this file, with its settings and the values of its variables."""
     own = settings.servers.get(entry.name, ServerSettings())
     return ServerConfig(
         name=entry.name,
         namespace=namespace_of(own.namespace or entry.name),
         enabled=entry.enabled,
-        written=_anchored(entry.transport, directory),
+        written=_anchored(entry.transport, file.parent),
         variables=_values(entry.transport, environ),
         settings=own,
+        file=file,
     )
 
 

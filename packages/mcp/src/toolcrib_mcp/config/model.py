@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from toolcrib_core.json_values import FrozenDict
@@ -32,6 +33,8 @@ class ServerConfig:
     variables: Mapping[str, ConfigText] = field(default_factory=FrozenDict)
     """The values that the variables in `written` had when the file was read."""
     settings: ServerSettings = field(default_factory=ServerSettings)
+    file: Path | None = field(default=None, compare=False)
+    """The configuration that has it, absolute; `None` where that is no file."""
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -67,14 +70,27 @@ class GatewayConfig:
     settings: GatewaySettings = field(default_factory=GatewaySettings)
     warnings: tuple[Finding, ...] = ()
     """What its author may not expect: keys that are not read, faults of servers that are switched off, and servers that
-    are left out because a variable of theirs is not set."""
+    are left out because they cannot be used."""
     path: Path | None = field(default=None, compare=False)
     """The file it was read from, absolute; policy and lock file lie beside it."""
 
     @property
     def enabled(self) -> tuple[ServerConfig, ...]:
-        """The servers that are to be served: switched on, and with a value for every variable."""
-        return tuple(server for server in self.servers.values() if server.enabled and not server.missing)
+        """The servers that are to be served: switched on, and not left out because they cannot be used."""
+        return tuple(
+            server
+            for server in self.servers.values()
+            if server.enabled and not server.missing and server.name not in self.left_out
+        )
+
+    @cached_property
+    def left_out(self) -> Mapping[str, str]:
+        """By name: why a server that is switched on cannot be used; its first reason, with what to do about it."""
+        reasons: dict[str, str] = {}
+        for each in self.warnings:
+            if each.left_out is not None:
+                reasons.setdefault(each.left_out, f"{each.message} {each.hint or ''}".rstrip())
+        return FrozenDict(reasons)
 
     def to_json(self) -> str:
         """The configuration as a file that `load_config` reads, without a secret in it.

@@ -1,4 +1,7 @@
-"""Texts with variables: `${VAR}`, `${VAR:-default}` and `${env:VAR}`, replaced only where the text is used."""
+"""Texts with variables: `${VAR}`, `${VAR:-default}` and `${env:VAR}`, replaced only where the text is used.
+
+Places such as `${workspaceFolder}` are known when the file is read, and become words of the text.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from toolcrib_core.json_values import FrozenDict
 from toolcrib_core.wording import quoted
 from toolcrib_runtime.guards.secrets import Secret
 
@@ -20,9 +24,7 @@ _REFERENCE: Final = re.compile(r"\$\$\{|\$\{(?P<inner>[^{}]*)\}|\$\{")
 _INNER: Final = re.compile(
     r"(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<default>:-.*)?|input:(?P<input>[^:]+)", re.DOTALL
 )
-_OF_EDITORS: Final = re.compile(
-    r"(?:workspaceFolder|workspaceFolderBasename|userHome|cwd|pathSeparator|/|(?:workspaceFolder|command|config):.*)"
-)
+_OF_EDITORS: Final = re.compile(r"(?:cwd|file\w*|relativeFile\w*|(?:workspaceFolder|command|config):.*)")
 _BARE: Final = re.compile(r"\$[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -74,8 +76,8 @@ class Template:
         return hide(text) if self.hidden or any(self.variables) else text
 
 
-def parse_template(text: str, *, hidden: bool) -> Template:
-    """Take a text apart; `$${` stands for `${` itself.
+def parse_template(text: str, *, hidden: bool, places: Mapping[str, str] = FrozenDict()) -> Template:
+    """Take a text apart; `$${` stands for `${` itself, and `${name}` of a place for that place.
 
     Raises:
         TemplateFault: A `${` does not begin a variable that we know how to replace.
@@ -87,6 +89,9 @@ def parse_template(text: str, *, hidden: bool) -> Template:
         end = reference.end()
         if reference[0] == "$${":
             words += "${"
+            continue
+        if reference["inner"] in places:
+            words += places[reference["inner"]]
             continue
         variable = _variable(reference["inner"], hidden=hidden)
         parts += [*_words(words, hidden=hidden), variable]
@@ -146,7 +151,7 @@ def _variable(inner: str | None, *, hidden: bool) -> Variable:
     match = _INNER.fullmatch(inner)
     if _OF_EDITORS.fullmatch(inner):
         raise TemplateFault(
-            f"The variable {quoted(inner)} has a meaning only in an editor.", "Write out what it stands for."
+            f"The variable {quoted(inner)} has a meaning only in an editor.", "Write what it stands for."
         )
     if match is None:
         raise TemplateFault(

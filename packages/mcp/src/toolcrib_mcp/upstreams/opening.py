@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolcrib_mcp.config import GatewaySettings, ServerConfig, ServerSettings, network_for, reveal
+from toolcrib_mcp.config.nesting import NESTING_VARIABLE, nested_chain
 from toolcrib_mcp.config.settings import ServerSandbox
 from toolcrib_mcp.config.transports import HttpTransport, StdioTransport
 from toolcrib_mcp.rpc import Wire, open_stdio_wire
@@ -58,7 +59,14 @@ def upstream_of(
     if isinstance(transport, StdioTransport):
         plain = transport.map(lambda _, text: reveal(text))
         sandbox = server.settings.sandbox
-        connect = _by_process(plain, session.values, sandbox=sandbox, max_line=max_message, scrubber=scrubber)
+        connect = _by_process(
+            plain,
+            session.values,
+            chain=nested_chain(environ, server.file),
+            sandbox=sandbox,
+            max_line=max_message,
+            scrubber=scrubber,
+        )
         address = f"stdio:{scrubber.scrub_line(plain.command, max_length=200)}"
     else:
         connect = _over_http(transport, server, max_message=max_message, scrubber=scrubber, known_tools=known_tools)
@@ -114,6 +122,7 @@ def _by_process(
     transport: StdioTransport[str],
     session: Mapping[str, str],
     *,
+    chain: str,
     sandbox: ServerSandbox | None,
     max_line: int,
     scrubber: Scrubber,
@@ -122,7 +131,7 @@ def _by_process(
     if restricts_files(sandbox):
         # Behind a list of files only its private directory is there for temporary ones.
         inherited.pop("TMPDIR", None)
-    env = inherited | dict(transport.env)
+    env = inherited | dict(transport.env) | {NESTING_VARIABLE: chain}
     argv = (transport.command, *transport.args)
 
     async def connect() -> Wire:
