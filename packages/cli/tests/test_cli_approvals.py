@@ -93,7 +93,7 @@ def test_the_list_says_what_waits_for_whom_and_how_long(served: Served) -> None:
     lines = served.run("list").output.splitlines()
 
     assert lines == [
-        f"{kept.id}  waiting, 60 minutes left",
+        f"{kept.name}  waiting, 60 minutes left",
         "  files:delete#12345678 for ann, through desktop: it destroys",
     ]
 
@@ -133,8 +133,8 @@ def test_the_calls_of_others_can_be_left_out(served: Served) -> None:
     anns, bobs = served.keep(), served.keep(principal="bob")
 
     assert [each["id"] for each in json.loads(served.run("list", "--json", "--principal", "ann").output)["approvals"]]
-    assert bobs.id not in served.run("list", "--principal", "ann").output
-    assert anns.id in served.run("list", "--principal", "ann").output
+    assert bobs.name not in served.run("list", "--principal", "ann").output
+    assert anns.name in served.run("list", "--principal", "ann").output
     for command in (["show"], ["grant", "--yes"], ["deny"]):
         with pytest.raises(ApprovalNotFound):
             served.run(*command, bobs.id, "--principal", "ann")
@@ -147,12 +147,12 @@ def test_what_is_shown_is_exactly_what_would_run(served: Served) -> None:
     output = served.run("show", kept.id).output
 
     assert output.splitlines() == [
-        f"{kept.id}  waiting, 60 minutes left",
+        f"{kept.name}  waiting, 60 minutes left",
         "  Tool:       files:delete#12345678 (Delete a folder)",
-        "  Server:     files, where it is called delete",
+        "  Server:     files, where its name is delete",
         "  Caller:     ann, through desktop",
-        "  Asked for:  it destroys",
-        "  Risk:       effects: write, destructive",
+        "  Reason:     it destroys",
+        "  Risk:       destructive",
         "  It says:    Deletes a folder and all in it.",
         "  Arguments:",
         *(f"    {line}" for line in json.dumps(ARGUMENTS, indent=2).splitlines()),
@@ -225,7 +225,7 @@ def test_what_was_to_run_is_not_shown_once_it_is_decided(served: Served) -> None
     kept = served.keep()
     served.book.deny(kept.id, by="x")
 
-    assert "kept only until somebody has decided" in served.run("show", kept.id).output
+    assert "kept only until the call is decided" in served.run("show", kept.id).output
     assert json.loads(served.run("show", kept.id, "--json").output)["call"] is None
 
 
@@ -255,7 +255,7 @@ def test_a_grant_as_json_has_the_approval(served: Served) -> None:
 def test_without_anybody_to_ask_nothing_is_granted(served: Served, options: list[str]) -> None:
     kept = served.keep()
 
-    with pytest.raises(ConfigError, match="Nobody is there"):
+    with pytest.raises(ConfigError, match="no terminal to ask at"):
         served.run("grant", kept.id, *options)
 
     assert served.book.question(kept.id).state == "waiting"
@@ -284,7 +284,7 @@ def test_whatever_is_no_clear_yes_decides_nothing(typed: str, monkeypatch: pytes
     monkeypatch.setattr(sys, "stdin", Typed(typed))
 
     with pytest.raises(typer.Exit) as caught:
-        _ask(as_json=False)
+        _ask(None, as_json=False)
 
     assert caught.value.exit_code == 1
 
@@ -292,7 +292,7 @@ def test_whatever_is_no_clear_yes_decides_nothing(typed: str, monkeypatch: pytes
 def test_a_clear_yes_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", Typed("y\n"))
 
-    _ask(as_json=False)
+    _ask(None, as_json=False)
 
 
 @pytest.mark.req("GW-8.4")

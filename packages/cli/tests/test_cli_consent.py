@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 import pytest
-import typer
 
 from toolcrib_cli.asking import Choice
 from toolcrib_cli.consent import request_of_this_person
@@ -14,24 +14,37 @@ from toolcrib_mcp.audit import AuditEvent
 from toolcrib_mcp.front.confirming import ELICIT, can_be_asked
 from toolcrib_mcp.rpc import RpcError
 
-QUESTION = {"message": "Run it on the server?"}
+LABELS = ["once", "always for this tool", "always for this server", "no", "never"]
+QUESTION = {
+    "message": "Run it on the server?\nWhy you are asked: its server does not declare what it does.",
+    "requestedSchema": {"type": "object", "properties": {"answer": {"type": "string", "enum": LABELS}}},
+}
 
 
-@pytest.mark.req("GW-8.4")
-@pytest.mark.parametrize("answer", [True, False])
-async def test_the_person_at_the_terminal_is_asked(monkeypatch, capsys, answer):
+@pytest.mark.req("GW-8.4", "CL-20")
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [("1\n", "once"), ("2\n", "always for this tool"), ("\n", "no"), ("never\n", "never"), ("what\n4\n", "no")],
+)
+async def test_the_person_at_the_terminal_makes_one_choice(monkeypatch, capsys, typed, answer):
     stopped = []
-    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
-    monkeypatch.setattr(typer, "confirm", lambda *_, **__: answer)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     request = request_of_this_person(yes=False, before_asking=lambda: stopped.append(1))
 
     decided = await request.channel.ask(ELICIT, QUESTION, timeout=None)
     await request.channel.notify("notifications/message", {})
 
     assert can_be_asked(request.caller)
-    assert decided["action"] == ("accept" if answer else "decline")
+    assert decided == {"action": "accept", "content": {"answer": answer}}
     assert stopped == [1]
-    assert "Run it on the server?" in capsys.readouterr().err
+    shown = capsys.readouterr().err.splitlines()
+    assert shown[:4] == [
+        "Run it on the server?",
+        "Why you are asked: its server does not declare what it does.",
+        "  1  once",
+        "  2  always for this tool",
+    ]
 
 
 @pytest.mark.req("GW-8.4")
@@ -40,7 +53,7 @@ async def test_who_said_yes_beforehand_is_not_asked(capsys):
 
     decided = await request.channel.ask(ELICIT, QUESTION, timeout=None)
 
-    assert decided == {"action": "accept", "content": {"approve": True}}
+    assert decided == {"action": "accept", "content": {"answer": "once"}}
     assert capsys.readouterr().err == ""
 
 

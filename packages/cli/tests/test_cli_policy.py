@@ -108,7 +108,7 @@ def test_rules_limits_and_budgets_are_shown_in_their_order(office: Office) -> No
         "rule 2 (line 11): allow everything",
         "limit 1 (line 14): 60 calls per minute server=*, for each principal and tool",
         "budget 1 (line 20): 1 call per day, for all together",
-        "What no rule is about needs somebody's approval.",
+        DEFAULTS["ask"],
     ]
 
 
@@ -159,15 +159,17 @@ def test_a_tool_is_explained_from_what_is_known_without_starting_its_server(offi
     assert office.starts.read_text("utf-8") == "x"
     assert first["tool"].startswith("box:look#")
     assert (first["server"], first["principal"]) == ("My Box", "local")
-    assert (first["decision"], first["rule"], first["matching"]) == ("ask", "default", [])
+    assert (first["decision"], first["rule"], first["matching"]) == ("allow", "default", [])
+    assert first["reason"] == "its server declares that it only reads"
     assert first["risk"] == {
         "effects": "unknown",
         "destructive": False,
         "requiresApproval": False,
-        "source": "the server is not trusted, so that what it says of its tools lowers no risk",
+        "declared": "read",
+        "class": "read",
+        "source": "its server declares that it only reads",
     }
-    assert first["changes"][0] == "toolcrib policy allow 'My Box:look'"
-    assert "`trusted`" in first["changes"][2]
+    assert first["changes"] == ["toolcrib policy ask 'My Box:look', or toolcrib policy deny 'My Box:look'"]
 
 
 def test_the_suggested_command_does_what_it_promises(office: Office) -> None:
@@ -181,7 +183,7 @@ def test_the_suggested_command_does_what_it_promises(office: Office) -> None:
     assert told["changes"] == [
         "toolcrib policy ask 'My Box:do[[]it]', or toolcrib policy deny 'My Box:do[[]it]'",
     ]
-    assert office.explain("look")["decision"] == "ask"
+    assert office.explain("drop")["decision"] == "ask"
 
 
 def test_the_rules_that_are_about_it_are_named_for_whom_they_are(office: Office) -> None:
@@ -201,13 +203,13 @@ def test_people_read_why_in_lines(office: Office) -> None:
     result = office.run("explain", "drop", "--principal", "ci-1")
 
     told = office.explain("drop", "--principal", "ci-1")
-    assert "its hints only raise the risk" in told["risk"]["source"]
+    assert told["risk"]["source"] == "its server declares it destructive"
     lines = result.output.splitlines()
     assert lines[0].startswith("box:drop#")
-    assert lines[0].endswith(" may not run: Not from CI.")
+    assert lines[0].endswith(" does not run: Not from CI.")
     assert lines[1:] == [
-        "Decided by: rule 1 (line 3). Asked for: ci-1.",
-        f"Risk: effects unknown, destructive; {told['risk']['source']}.",
+        "Decided by: rule 1 (line 3). Caller: ci-1.",
+        "Risk: destructive; its server declares it destructive.",
         "rule 1 (line 3): deny server=My* tool=drop risk=destructive|unknown principal=ci-*",
         "rule 2 (line 11): allow everything",
         f"To change it: change rule 1 (line 3) in {office.file}",
@@ -219,7 +221,7 @@ def test_people_read_where_no_rule_is_about_it(office: Office) -> None:
 
     lines = office.run("explain", "look").output.splitlines()
 
-    assert "No rule is about it. What no rule is about is denied." in lines
+    assert f"No rule matches. {DEFAULTS['deny']}" in lines
     assert lines[-2:] == [
         "To change it: toolcrib policy allow 'My Box:look'",
         "To change it: toolcrib policy allow 'My Box', which is for all of its tools",
@@ -229,9 +231,17 @@ def test_people_read_where_no_rule_is_about_it(office: Office) -> None:
 @pytest.mark.parametrize(
     ("settings", "decision", "source"),
     [
-        ({"trusted": True}, "allow", "the server says so, and is trusted"),
-        ({"risk": {"look": {"effects": "write"}}}, "allow", "the configuration says so"),
-        ({"risk": {"look": {"effects": "read", "requiresApproval": True}}}, "ask", "the configuration says so"),
+        ({"trusted": True}, "allow", "its server declares that it only reads, and is trusted"),
+        (
+            {"risk": {"look": {"effects": "write"}}},
+            "allow",
+            "the configuration says so, and its server declares that it only reads",
+        ),
+        (
+            {"risk": {"look": {"effects": "read", "requiresApproval": True}}},
+            "ask",
+            "the configuration says so, and its server declares that it only reads",
+        ),
     ],
 )
 def test_where_the_risk_comes_from_is_told(
@@ -249,9 +259,9 @@ def test_approval_that_the_configuration_wants_is_changed_there(office: Office) 
 
     told = office.explain("look")
 
-    assert told["rule"] == "configuration"
-    assert told["changes"] == ["take `requiresApproval` out of the `risk` of `My Box` in the configuration"]
-    assert "effects read, needs approval" in office.run("explain", "look").output
+    assert told["rule"] == "requiresApproval"
+    assert told["changes"] == ["set `requiresApproval` to false for it in the `risk` of `My Box` (configuration)"]
+    assert "Risk: read, requires approval; " in office.run("explain", "look").output
 
 
 def test_only_the_server_that_is_named_is_asked_for_its_tools(office: Office) -> None:

@@ -145,7 +145,7 @@ async def test_what_was_signed_at_one_replica_is_good_once_at_any_other_and_not_
         urls = [await one.url(), await other.url()]
         async with clients(urls, MODERN, asks=True) as (client,):
             drop = (await _ids(client))["drop"]
-            yes = {"inputResponses": {"approval": {"action": "accept", "content": {"approve": True}}}}
+            yes = {"inputResponses": {"approval": {"action": "accept", "content": {"answer": "once"}}}}
             state = (await client.execute(drop, to=0))["requestState"]
             middle = len(state) // 2
             changed = state[:middle] + ("A" if state[middle] != "A" else "B") + state[middle + 1 :]

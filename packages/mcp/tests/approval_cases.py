@@ -33,7 +33,7 @@ from toolcrib_mcp.upstreams import Era
 from toolcrib_store import SqlLedger, Store, TurnableClock, open_store
 
 FORMS: dict[str, Any] = {"elicitation": {"form": {}}}
-YES = {"action": "accept", "content": {"approve": True}}
+YES = {"action": "accept", "content": {"answer": "once"}}
 NO = {"action": "decline"}
 WIPE = {
     "name": "wipe",

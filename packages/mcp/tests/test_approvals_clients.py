@@ -28,7 +28,7 @@ both_sides = pytest.mark.parametrize(
     ("mode", "behind"), [(mode, era) for mode in ("legacy", "auto") for era in (Era.HANDSHAKE, Era.MODERN)]
 )
 GRANTED = {"servers": {"box": {"grants": ["elicitation"]}}}
-ACCEPT = t.ElicitResult(action="accept", content={"approve": True, "colour": "red"})
+ACCEPT = t.ElicitResult(action="accept", content={"answer": "once", "colour": "red"})
 
 
 class Person:
@@ -46,7 +46,7 @@ class Person:
 
     @property
     def approvals(self) -> int:
-        return sum("You are asked because" in each for each in self.asked)
+        return sum("Why you are asked:" in each for each in self.asked)
 
 
 @asynccontextmanager
@@ -175,7 +175,7 @@ async def transferred(case: GuardedCase, *, key: str | None = "k1", amount: int 
         async def notify(self, *_: Any) -> None: ...
 
         async def ask(self, *_: Any, **__: Any) -> dict[str, Any]:
-            return {"action": "accept", "content": {"approve": True}}
+            return {"action": "accept", "content": {"answer": "once"}}
 
     params = {"name": "tool_execute", "arguments": {"tool_id": "bank__transfer", "args": {"amount": amount}}}
     caller = Caller(era=Era.HANDSHAKE, protocol_version="2025-11-25", capabilities=FORMS, conversation="c1")

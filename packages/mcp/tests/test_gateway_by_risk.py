@@ -21,7 +21,7 @@ from toolcrib_mcp.gateway.meta_tools import (
     INSTRUCTIONS_BY_RISK,
     META_TOOLS_BY_RISK,
 )
-from toolcrib_mcp.gateway.surfaces import risk_class
+from toolcrib_mcp.policy.risks import risk_class
 from toolcrib_mcp.rpc import RpcError
 
 HINTS: dict[str, dict[str, Any]] = {
@@ -101,13 +101,16 @@ async def test_a_tool_runs_through_its_class_and_those_above_and_is_refused_belo
     assert called == []
 
 
-@pytest.mark.req("GW-8.3")
-async def test_what_a_server_that_is_not_trusted_says_of_its_tools_opens_no_lower_class() -> None:
+@pytest.mark.req("GW-8.3", "CL-19", "CL-21")
+async def test_a_tool_that_its_server_declares_read_only_runs_through_the_tool_that_reads() -> None:
     async with split(trusted=False) as (case, called):
-        told = await case.failed(EXECUTE_READ, tool_id=id_of(case, "look"))
+        result = await case.call(EXECUTE_READ, {"tool_id": id_of(case, "look")})
+        told = await case.failed(EXECUTE_READ, tool_id=id_of(case, "some"))
 
-    assert told["message"].startswith("`tool_execute_read` runs only tools that only read, and nobody has declared")
-    assert called == []
+    assert result["content"][0]["text"] == "done"
+    assert told["message"].startswith("`tool_execute_read` runs only tools that only read, and `box:some#")
+    assert told["message"].endswith(" does not declare what it does.")
+    assert called == ["look"]
 
 
 @pytest.mark.req("GW-8.3")
@@ -147,5 +150,5 @@ async def test_an_unknown_tool_and_wrong_arguments_are_told_as_ever(through: str
 def test_no_class_is_below_what_a_tool_may_do(effects: Any, *, destructive: bool) -> None:
     risk = ToolRisk(effects=effects, destructive=destructive)
 
-    assert (risk_class(risk) == "read") is not risk.may_write
-    assert risk_class(ToolRisk(effects=effects, destructive=True)) == "destructive"
+    assert (risk_class(risk, "nothing") == "read") is not risk.may_write
+    assert risk_class(ToolRisk(effects=effects, destructive=True), "read") == "destructive"

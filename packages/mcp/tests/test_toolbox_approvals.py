@@ -16,12 +16,12 @@ from toolcrib_mcp.upstreams import Era
 from toolcrib_runtime import Approvals, PendingApproval, tool
 from toolcrib_runtime.testing import FakeClock
 
-YES = {"action": "accept", "content": {"approve": True}}
-NOS = [{"action": "accept", "content": {"approve": False}}, {"action": "decline"}]
+YES = {"action": "accept", "content": {"answer": "once"}}
+NOS = [{"action": "accept", "content": {"answer": "no"}}, {"action": "decline"}]
 NOTHINGS: list[Any] = [
     {"action": "cancel"},
-    {"action": "accept"},
-    {"action": "accept", "content": {"approve": "yes"}},
+    {"action": "accept", "content": {"answer": "maybe"}},
+    {"action": "accept", "content": {"approve": True}},
     {},
 ]
 DISK = {"disk": "sda"}
@@ -59,9 +59,12 @@ async def test_a_client_of_the_handshake_era_is_asked_while_its_call_waits(capab
     assert result["structuredContent"] == {"result": "sda is empty"}
     [(method, params)] = channel.asked
     assert method == "elicitation/create"
-    assert params["requestedSchema"]["required"] == ["approve"]
+    assert params["requestedSchema"] == {
+        "type": "object",
+        "properties": {"answer": {"type": "string", "title": "May it run?", "enum": ["once", "no"], "default": "once"}},
+    }
     assert wipe.id in params["message"]
-    assert "cannot be had back" in params["message"]
+    assert "may delete or overwrite data" in params["message"]
     assert '{"disk":"sda"}' in params["message"]
 
 
@@ -241,7 +244,7 @@ async def test_the_person_who_decides_sees_what_is_hidden_and_how_much_is_left_o
     waiting = await asked_modern(serving(), {"disk": disk})
 
     message = waiting["inputRequests"]["approval"]["params"]["message"]
-    assert message.isprintable()
+    assert all(line.isprintable() for line in message.split("\n"))
     assert r"\u202e\u200b" in message
     assert "more characters)" in message
 

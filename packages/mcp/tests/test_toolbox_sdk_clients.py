@@ -98,7 +98,7 @@ async def test_the_official_client_gets_images_progress_and_errors(mode: str) ->
 @pytest.mark.parametrize(
     ("answer", "is_error"),
     [
-        (t.ElicitResult(action="accept", content={"approve": True}), False),
+        (t.ElicitResult(action="accept", content={"answer": "once"}), False),
         (t.ElicitResult(action="decline"), True),
     ],
 )

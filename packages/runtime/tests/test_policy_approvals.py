@@ -101,7 +101,7 @@ async def test_the_question_tells_a_person_what_would_be_done_and_holds_no_value
     pending = await Desk().asked(arguments={"path": "my-secret", "count": 987_654})
 
     assert pending.summary == "Run `fs:delete@1.0.0` (Delete a file) with the arguments `path`, `count`."
-    assert pending.reason.startswith("nobody has declared what it does")
+    assert pending.reason.startswith("it does not declare what it does")
     assert (pending.principal, pending.policy_version, pending.expires_at) == ("ada", "1", NOW + 900)
     assert "my-secret" not in str(pending.to_dict())
     assert "987654" not in str(pending.to_dict())

@@ -280,7 +280,7 @@ async def test_where_nobody_can_be_asked_an_ask_is_a_deny(rules: tuple[Rule, ...
     result = await toolbox.call("fs:delete", {"path": "a"})
 
     assert isinstance(result.error, NotPermitted)
-    assert "nobody is there to give it: nobody has declared what it does" in result.error.message
+    assert "nobody is there to give it: it does not declare what it does" in result.error.message
     assert (result.outcome, deletion.runs) == ("error", [])
 
 

@@ -92,9 +92,9 @@ def test_a_reason_is_one_bounded_line_in_which_everything_can_be_seen(reason: st
 @pytest.mark.parametrize(
     ("risk", "reason"),
     [
-        (ToolRisk(), 'nobody has declared what it does (a tool that only reads says `effects="read"`)'),
-        (ToolRisk(effects="write", destructive=True), "it may delete or overwrite what cannot be had back"),
-        (ToolRisk(effects="none", requires_approval=True), "the tool says of itself that it needs approval"),
+        (ToolRisk(), 'it does not declare what it does (a tool that only reads says `effects="read"`)'),
+        (ToolRisk(effects="write", destructive=True), "it may delete or overwrite data"),
+        (ToolRisk(effects="none", requires_approval=True), "it is marked as requiring approval for each call"),
     ],
 )
 def test_a_risk_that_nobody_can_rule_out_is_asked_about_in_words_that_a_person_understands(

@@ -103,10 +103,10 @@ def _how_to_allow(failure: ApprovalRequired, choice: Choice, tool: str) -> str:
     where = "" if choice.config is None else f" --config {shlex.quote(str(choice.config))}"
     named = shlex.quote(tool.partition("#")[0])
     waiting = failure.details.get("approvalId")
-    once = f"`toolcrib approvals grant {waiting}{where}` and make it again, or " if waiting else ""
+    once = f"`toolcrib approvals grant {waiting}{where}`, and make it again; or " if waiting else ""
     return (
         f"Nothing was run. To allow this call: {once}add `--yes`. "
-        f"What would allow the tool for good: `toolcrib policy explain {named}{where}`."
+        f"To see why it is asked about, and what changes that: `toolcrib policy explain {named}{where}`."
     )
 
 

@@ -1,28 +1,29 @@
-"""Whoever types a call at a terminal is the person who is asked about it."""
+"""The question whether a call may run, asked at the terminal at which it was typed."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import typer
 
 from toolcrib_cli.screen import printable, tell
-from toolcrib_mcp.front.confirming import ELICIT
+from toolcrib_mcp.front.confirming import ANSWER, ELICIT, LABELS
 from toolcrib_mcp.front.service import Caller, Request
 from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.rpc.messages import METHOD_NOT_FOUND
 from toolcrib_mcp.upstreams.eras import HANDSHAKE_VERSIONS, Era
 
-TO_BE_ASKED_LESS: Final = "To be asked less: toolcrib policy allow SERVER, or SERVER:TOOL"
+_DEFAULT: Final = LABELS["no"]
+"""What the Enter key alone means."""
 
 
 def request_of_this_person(*, yes: bool, before_asking: Callable[[], object]) -> Request:
-    """A call that somebody makes by hand; with `yes` they have said already that it may run.
+    """A call that is made by hand; with `yes` it was said beforehand that it may run.
 
-    Without a terminal nobody can be asked, and the call that needs an approval says how to give one.
+    Without a terminal there is no question, and a call that needs an approval says how to give one.
     """
     can_answer = yes or sys.stdin.isatty()
     caller = Caller(
@@ -51,11 +52,25 @@ class _Terminal:
             RpcError: It is another question.
         """
         if method != ELICIT:
-            raise RpcError(METHOD_NOT_FOUND, "There is nobody to answer that.")
-        if not self._yes:
-            self._before_asking()
-            tell(printable(str(params.get("message", ""))))
-            tell(TO_BE_ASKED_LESS)
-        if self._yes or await asyncio.to_thread(typer.confirm, "Run it?", err=True):
-            return {"action": "accept", "content": {"approve": True}}
-        return {"action": "decline"}
+            raise RpcError(METHOD_NOT_FOUND, "The terminal does not answer that.")
+        answer = LABELS["once"] if self._yes else await asyncio.to_thread(self._chosen, params)
+        return {"action": "accept", "content": {ANSWER: answer}}
+
+    def _chosen(self, params: Mapping[str, Any]) -> str:
+        self._before_asking()
+        for line in str(params.get("message", "")).split("\n"):
+            tell(printable(line))
+        return choose_answer(params["requestedSchema"]["properties"][ANSWER]["enum"])
+
+
+def choose_answer(labels: Sequence[str]) -> str:
+    """Ask at the terminal which of the answers it is; a number is as good as its words."""
+    for number, label in enumerate(labels, 1):
+        tell(f"  {number}  {label}")
+    by_number = {str(number): label for number, label in enumerate(labels, 1)}
+    while True:
+        typed: str = typer.prompt("May it run?", default=_DEFAULT, err=True).strip()
+        if typed in labels:
+            return typed
+        if typed in by_number:
+            return by_number[typed]

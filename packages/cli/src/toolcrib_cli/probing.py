@@ -26,9 +26,9 @@ class Probe:
     failures: Mapping[str, Mapping[str, Any]]
     """By name, why a server is not ready."""
     asked_about: Mapping[str, int]
-    """By name, how many tools of a server somebody is asked about before they run."""
+    """By name, how many tools of a server need an approval before they run."""
     has_rules: bool
-    """Whether somebody has made rules about that."""
+    """Whether there are rules or remembered answers about that."""
 
 
 def probe(asked: Asked, *, timeout: float) -> Probe:
@@ -42,6 +42,7 @@ def probe(asked: Asked, *, timeout: float) -> Probe:
 
 
 async def _probe(asked: Asked, seconds: float) -> Probe:
+    from toolcrib_cli.policy.opening import opened_answers
     from toolcrib_cli.policy.subjects import asked_about
     from toolcrib_mcp.policy import PolicySource
 
@@ -50,10 +51,14 @@ async def _probe(asked: Asked, seconds: float) -> Probe:
             with working(f"Starting {count(len(hub.servers), 'server')} …"):
                 reports = await hub.start(timeout=seconds)
             failures = {each.name: each.error.to_dict() for each in reports if each.error is not None}
-            policy = PolicySource.of(asked.config).current()
+            with opened_answers(asked) as answers:
+                policy = PolicySource.of(asked.config, answers=answers).current()
             questions = asked_about(hub, policy)
             return Probe(
-                status=hub.status().to_json(), failures=failures, asked_about=questions, has_rules=bool(policy.rules)
+                status=hub.status().to_json(),
+                failures=failures,
+                asked_about=questions,
+                has_rules=bool(policy.rules or policy.answers),
             )
 
 

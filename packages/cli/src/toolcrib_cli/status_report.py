@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 TO_BE_ASKED_LESS: Final = (
-    "toolcrib policy allow '*' --read-only   lets run what says itself that it only reads",
-    "toolcrib policy allow SERVER            lets run all tools of a server that you know",
+    "toolcrib policy allow SERVER   runs all tools of a server without a question",
+    "toolcrib policy show           lists your rules, and the answers you gave",
 )
 
 
@@ -77,10 +77,9 @@ class StatusReport:
     """Who serves it right now; the first one is the one that is reported about."""
     start_errors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     asked_about: Mapping[str, int] = field(default_factory=dict)
-    """By name, how many tools of a server somebody is asked about before they run; known after the servers were tried.
-    """
+    """By name, how many tools of a server need an approval before they run; known after the servers were tried."""
     has_rules: bool = False
-    """Whether somebody has made rules about what is asked, so that they need not be told how."""
+    """Whether there are rules or remembered answers, so that the commands need not be named."""
     switched_off: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     """Servers that nobody serves because a variable of theirs is not set."""
@@ -101,9 +100,11 @@ class StatusReport:
 
     @property
     def questions(self) -> str:
-        """How many tools are asked about, in words."""
+        """How many tools need an approval, in words."""
         asked = sum(self.asked_about.values())
-        return f"{count(asked, 'tool is', 'tools are')} asked about before each call." if asked else ""
+        return (
+            f"{count(asked, 'tool needs', 'tools need')} your approval; the answer can be remembered." if asked else ""
+        )
 
     @property
     def to_be_asked_less(self) -> tuple[str, ...]:

@@ -1,63 +1,119 @@
-"""`toolcrib approvals grant` and `deny`: somebody decides about a call."""
+"""`toolcrib approvals grant` and `deny`: the operator decides about a call."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
 
 import typer
 
 from toolcrib_cli.approvals.opening import book_with
 from toolcrib_cli.approvals.showing import print_call, told
+from toolcrib_cli.asking import asked_for
 from toolcrib_cli.decisions import note_decisions, this_person
 from toolcrib_cli.edge import FAILED
+from toolcrib_cli.policy.opening import opened_answers
 from toolcrib_cli.screen import print_json, say, screen, tell
 from toolcrib_mcp.errors import ConfigError
+from toolcrib_mcp.policy import remember_answer
 
 if TYPE_CHECKING:
+    from toolcrib_cli.approvals.commands import Lasting
     from toolcrib_cli.asking import Choice
-    from toolcrib_mcp.approvals import ApprovalBook, KeptQuestion
+    from toolcrib_mcp.approvals import ApprovalBook, CallFacts, KeptQuestion
+
+_REACH: Final[Mapping[Lasting, str]] = {
+    "tool": "this tool",
+    "server": "tools of this server that are no riskier",
+    "session": "this tool in the client's session",
+}
 
 
 def grant_call(
-    book: ApprovalBook | None, approval_id: str, *, principal: str | None, sure: bool, full: bool, as_json: bool
+    book: ApprovalBook | None,
+    approval_id: str,
+    *,
+    lasting: Lasting | None,
+    choice: Choice,
+    principal: str | None,
+    sure: bool,
+    full: bool,
+    as_json: bool,
 ) -> KeptQuestion:
     """Show a call, ask, and allow it; gives what was decided.
 
     Raises:
-        ConfigError: Nobody is there to be asked.
+        ConfigError: There is no terminal to ask at, or the answer cannot be remembered.
         ApprovalNotFound: No call waits under this id.
-        ApprovalRefused: Somebody has decided already, or what was kept was altered.
+        ApprovalRefused: It was decided already, or what was kept was altered.
         StoreError: The database failed, and nothing was decided.
     """
     book = book_with(book, approval_id)
     question = book.question(approval_id, principal=principal)
+    facts = book.facts(approval_id, principal=principal)
+    if lasting is not None and facts is not None:
+        _check_lasting(question, facts, lasting)
     if not as_json:
-        print_call(book, question, book.facts(approval_id, principal=principal), full=full)
+        print_call(book, question, facts, full=full)
     if question.state == "waiting" and not sure:
-        _ask(as_json=as_json)
-    granted = book.grant(approval_id, by=this_person(), principal=principal)
+        _ask(lasting, as_json=as_json)
+    granted = book.grant(question.id, by=this_person(), principal=principal)
+    remembered = None if lasting is None or facts is None else _remember(book, facts, lasting, choice)
     if as_json:
-        print_json(told(granted) | {"approval": granted.token})
-    else:
-        say(screen(), "It is allowed, once. Whoever asked for it has to make the same call again.")
+        print_json(told(granted) | {"approval": granted.token, "remembered": remembered})
+        return granted
+    say(screen(), "Allowed, once: the client can now make the same call again.")
+    if lasting is not None:
+        how = f" To take that back: toolcrib policy forget {remembered}" if remembered else ""
+        say(screen(), f"You are not asked again about {_REACH[lasting]}.{how}")
     return granted
 
 
-def deny_call(book: ApprovalBook | None, approval_id: str, *, principal: str | None, as_json: bool) -> KeptQuestion:
+def deny_call(
+    book: ApprovalBook | None, approval_id: str, *, never: bool, choice: Choice, principal: str | None, as_json: bool
+) -> KeptQuestion:
     """Refuse a call; gives what was decided.
 
     Raises:
+        ConfigError: That the tool may never run cannot be remembered.
         ApprovalNotFound: No call waits under this id.
-        ApprovalRefused: Somebody has decided already.
+        ApprovalRefused: It was decided already.
         StoreError: The database failed, and nothing was decided.
     """
-    denied = book_with(book, approval_id).deny(approval_id, by=this_person(), principal=principal)
+    book = book_with(book, approval_id)
+    facts = book.facts(approval_id, principal=principal) if never else None
+    denied = book.deny(approval_id, by=this_person(), principal=principal)
+    remembered = None
+    if facts is not None:
+        with opened_answers(asked_for(choice, quietly=True)) as answers:
+            remembered = remember_answer(answers, facts.subject, "deny", "tool", by=this_person()).id
     if as_json:
-        print_json(told(denied))
+        print_json(told(denied) | {"remembered": remembered})
+    elif remembered is None:
+        say(screen(), f"{denied.tool_id} is refused. The same call is refused until this decision expires.")
     else:
-        say(screen(), f"{denied.tool_id} is refused. The same call is, too, until the time is over.")
+        say(screen(), f"{denied.tool_id} is never run. To take that back: toolcrib policy forget {remembered}")
     return denied
+
+
+def _check_lasting(question: KeptQuestion, facts: CallFacts, lasting: Lasting) -> None:
+    if not facts.lasting:
+        raise ConfigError(
+            f"This is asked each time: {question.reason}.",
+            hint="Grant this one call, without the option. A rule of the policy that names the tool can change it.",
+        )
+    if lasting == "session" and facts.session is None:
+        raise ConfigError("The client has no session.", hint="Grant the call once, or with `--always`.")
+
+
+def _remember(book: ApprovalBook, facts: CallFacts, lasting: Lasting, choice: Choice) -> str | None:
+    """Remember the answer; gives its id where it can be taken back."""
+    if lasting == "session":
+        book.allow_session(facts.session or "", facts.subject, by=this_person())
+        return None
+    with opened_answers(asked_for(choice, quietly=True)) as answers:
+        return remember_answer(answers, facts.subject, "allow", lasting, by=this_person()).id
 
 
 def note_decision(choice: Choice, question: KeptQuestion) -> None:
@@ -76,9 +132,10 @@ def note_decision(choice: Choice, question: KeptQuestion) -> None:
     note_decisions(choice, [event])
 
 
-def _ask(*, as_json: bool) -> None:
+def _ask(lasting: Lasting | None, *, as_json: bool) -> None:
     if as_json or not sys.stdin.isatty():
-        raise ConfigError("Nobody is there to be asked whether it may run.", hint="Look at it, and say `--yes`.")
-    if not typer.confirm("Allow this call, once?", default=False, err=True):
+        raise ConfigError("There is no terminal to ask at whether it may run.", hint="Look at it, and say `--yes`.")
+    question = "Allow this call, once?" if lasting is None else f"Allow this call, and {_REACH[lasting]} from now on?"
+    if not typer.confirm(question, default=False, err=True):
         tell("Nothing was decided.")
         raise typer.Exit(FAILED)

@@ -13,9 +13,9 @@ from toolcrib_cli.screen import tell
 from toolcrib_cli.shared_database import shared_database
 from toolcrib_cli.state_directory import remembered_configs, state_root
 from toolcrib_core import ToolError
-from toolcrib_core.wording import quoted
+from toolcrib_core.wording import count, listed, quoted
 from toolcrib_mcp.approvals import APPROVALS_LINE, ApprovalBook, state_key
-from toolcrib_mcp.errors import ApprovalNotFound
+from toolcrib_mcp.errors import ApprovalNotFound, ConfigError
 from toolcrib_mcp.shared import SHARED_LINE, shared_key
 from toolcrib_mcp.state_files import ARTIFACTS
 from toolcrib_store import open_store
@@ -50,15 +50,20 @@ def choice_with(choice: Choice, approval_id: str) -> Choice:
     A client starts `toolcrib serve` somewhere else than where a person types the command that it was told.
 
     Raises:
-        ConfigError: The configuration or the key cannot be used.
+        ConfigError: The configuration or the key cannot be used, or the id is that of calls for several.
         StoreError: The database cannot be opened.
     """
     if choice.config is not None or choice.demo or _has(choice, approval_id):
         return choice
-    for each in _others(choice):
-        if _has(each, approval_id):
-            tell(f"The call is for {each.config}.")
-            return each
+    found = [each for each in _others(choice) if _has(each, approval_id)]
+    if len(found) > 1:
+        raise ConfigError(
+            f"Calls of {count(len(found), 'configuration')} wait under the id {quoted(approval_id)}.",
+            hint=f"Name one with `--config`: {listed(str(each.config) for each in found)}.",
+        )
+    for each in found:
+        tell(f"The call is for {each.config}.")
+        return each
     return choice
 
 
@@ -82,7 +87,10 @@ def _others(choice: Choice) -> list[Choice]:
 def _has(choice: Choice, approval_id: str | None) -> bool:
     """Whether a call with this id waits there, or any does; what cannot be opened has none."""
     with suppress(ToolError), opened_book(choice) as book:
-        return book is not None and any(approval_id in {None, each.id} for each in book.questions())
+        return book is not None and any(
+            approval_id is None or approval_id == each.id or approval_id.upper() == each.name
+            for each in book.questions()
+        )
     return False
 
 

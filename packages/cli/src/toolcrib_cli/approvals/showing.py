@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,7 +36,7 @@ def show_list(book: ApprovalBook | None, *, principal: str | None, as_json: bool
         say(console, "No call waits for an approval.")
         return
     for each in found:
-        say(console, f"{each.id}  {_standing(each, book.now())}", style="bold")
+        say(console, f"{each.name}  {_standing(each, book.now())}", style="bold")
         say(console, f"{each.tool_id} for {_caller(each)}: {each.reason}", indent=2)
 
 
@@ -66,17 +66,17 @@ def show_one(book: ApprovalBook | None, approval_id: str, *, principal: str | No
 def print_call(book: ApprovalBook, question: KeptQuestion, facts: CallFacts | None, *, full: bool) -> None:
     """Print a call for a person to decide about; what is sealed counts, and not what is written beside it."""
     console = screen()
-    say(console, f"{question.id}  {_standing(question, book.now())}", style="bold")
+    say(console, f"{question.name}  {_standing(question, book.now())}", style="bold")
     if facts is None:
         say(console, f"{question.tool_id} for {_caller(question)}: {question.reason}", indent=2)
-        say(console, "What was to run is kept only until somebody has decided.", indent=2)
+        say(console, "The arguments are kept only until the call is decided.", indent=2)
         return
     title = f" ({facts.title})" if facts.title else ""
     say(console, f"Tool:       {facts.tool_id}{title}", indent=2)
-    say(console, f"Server:     {facts.server}, where it is called {visible(facts.upstream_name)}", indent=2)
+    say(console, f"Server:     {facts.server}, where its name is {visible(facts.upstream_name)}", indent=2)
     say(console, f"Caller:     {_caller(facts)}", indent=2)
-    say(console, f"Asked for:  {question.reason}", indent=2)
-    say(console, f"Risk:       {_risk(facts.risk)}", indent=2)
+    say(console, f"Reason:     {question.reason}", indent=2)
+    say(console, f"Risk:       {_risk(facts)}", indent=2)
     if facts.description:
         description = facts.description if full else facts.description[:_MAX_DESCRIPTION]
         cut = len(facts.description) - len(description)
@@ -96,6 +96,7 @@ def told(question: KeptQuestion) -> dict[str, Any]:
     """What may be told of a question to a program."""
     return {
         "id": question.id,
+        "name": question.name,
         "toolId": question.tool_id,
         "server": question.server,
         "title": question.title,
@@ -125,10 +126,9 @@ def _caller(asked: KeptQuestion | CallFacts) -> str:
     return f"{asked.principal}, through {asked.client}" if asked.client else asked.principal
 
 
-def _risk(risk: Mapping[str, Any]) -> str:
-    said = [f"effects: {risk.get('effects')}"]
-    said += [name.replace("_", " ") for name, value in risk.items() if value is True]
-    return ", ".join(said)
+def _risk(facts: CallFacts) -> str:
+    others = [name.replace("_", " ") for name, value in facts.risk.items() if value is True and name != "destructive"]
+    return ", ".join([facts.subject.risk_class, *others])
 
 
 def _moment(seconds: float) -> str:

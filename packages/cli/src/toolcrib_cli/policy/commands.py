@@ -21,7 +21,8 @@ TargetArgument = Annotated[
     ),
 ]
 ReasonOption = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="Why; the model and whoever is asked read it.", show_default=False)
+    str | None,
+    typer.Option(metavar="TEXT", help="Why; shown to the model, and to the person who is asked.", show_default=False),
 ]
 ForOption = Annotated[
     str | None,
@@ -54,7 +55,7 @@ app = typer.Typer(no_args_is_help=True)
 @app.command()
 @about_a_catalogue
 def show(*, as_json: JsonOption = False, choice: Choice) -> None:
-    """Show the rules, limits and budgets that count.
+    """Show the rules, limits and budgets that count, and the remembered answers.
 
     Example: toolcrib policy show
     """
@@ -110,40 +111,28 @@ def check(
 
 @app.command()
 @about_a_catalogue
-def allow(
-    target: TargetArgument,
-    *,
-    read_only: Annotated[
-        bool,
-        typer.Option(
-            "--read-only", help="Only the tools that say themselves that they only read, each by a rule of its own."
+def forget(
+    answers: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="ID|SERVER[:TOOL]",
+            help="Answers, as `toolcrib policy show` lists them.",
+            default_factory=list,
+            show_default=False,
         ),
-    ] = False,
-    reason: ReasonOption = None,
-    risk: RiskOption = None,
-    principal: ForOption = None,
-    timeout: TimeoutOption = 30,
+    ],
+    *,
+    every: Annotated[bool, typer.Option("--all", help="All remembered answers.")] = False,
     as_json: JsonOption = False,
     choice: Choice,
 ) -> None:
-    """Add a rule that lets tools run without anybody being asked.
+    """Take back answers that were remembered: you are asked again.
 
-    With --read-only the servers are asked for their tools, and what they say of them is believed this once: a tool that
-    comes later is asked about, and one that changes is withheld. Rules that deny or ask about the same tools count
-    more.
-
-    Example: toolcrib policy allow "*" --read-only
+    Example: toolcrib policy forget K7Q
     """
-    if read_only:
-        if risk:
-            raise typer.BadParameter("It goes by what tools say, and cannot be with --risk.", param_hint="--read-only")
-        from toolcrib_cli.policy.reading import allow_reading
+    from toolcrib_cli.policy.showing import forget as forget_answers
 
-        allow_reading(choice, target, reason=reason, principal=principal, timeout=timeout, as_json=as_json)
-        return
-    from toolcrib_cli.policy.adding import add_rule
-
-    add_rule(choice, "allow", target, reason=reason, risks=risk or (), principal=principal, as_json=as_json)
+    forget_answers(choice, answers, every=every, as_json=as_json)
 
 
 def _command_that_adds(decision: Decision, *, about: str) -> None:
@@ -165,8 +154,17 @@ def _command_that_adds(decision: Decision, *, about: str) -> None:
 
 
 _command_that_adds(
+    "allow",
+    about="""Add a rule that lets tools run without a question.
+
+    Rules that deny, or that ask about the same tools, count more.
+
+    Example: toolcrib policy allow github --risk read --risk write
+    """,
+)
+_command_that_adds(
     "ask",
-    about="""Add a rule that has somebody asked before tools run.
+    about="""Add a rule that asks you before tools run, each time.
 
     Example: toolcrib policy ask github --risk write --risk unknown
     """,

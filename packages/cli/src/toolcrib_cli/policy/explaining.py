@@ -5,28 +5,35 @@ from __future__ import annotations
 import asyncio
 import glob
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from toolcrib_cli.asking import Choice, tell_warnings, usable_state
 from toolcrib_cli.call_command import resolve
 from toolcrib_cli.policy.opening import ChosenPolicy, chosen_policy
-from toolcrib_cli.policy.showing import DEFAULTS, rule_json, scope_words
+from toolcrib_cli.policy.showing import DEFAULTS, answer_json, answer_words, rule_json, scope_words
 from toolcrib_cli.policy.subjects import subject_of
-from toolcrib_cli.screen import print_json, say, screen, tell, working
+from toolcrib_cli.screen import print_json, printable, say, screen, tell, working
 from toolcrib_cli.session import open_hub, run
 from toolcrib_core import ResolutionError
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.errors import GatewayError
-from toolcrib_mcp.policy import CONFIGURATION, DEFAULT, PolicyJudgement, PolicyRule, PolicySubject
+from toolcrib_mcp.policy import DEFAULT, REQUIRES_APPROVAL, SCAN, PolicyJudgement, PolicyRule, PolicySubject
 from toolcrib_mcp.safeguards.call import LOCAL
 
 if TYPE_CHECKING:
-    from toolcrib_core import ToolRisk
+    from toolcrib_mcp.catalog import Declared
     from toolcrib_mcp.hub import Hub
+    from toolcrib_mcp.policy import Answer
 
-_VERBS: Final = {"allow": "may run", "ask": "needs somebody's approval", "deny": "may not run"}
+_VERBS: Final = {"allow": "runs", "ask": "needs your approval", "deny": "does not run"}
+_DECLARES: Final[Mapping[Declared, str]] = {
+    "nothing": "its server does not declare what it does",
+    "read": "its server declares that it only reads",
+    "write": "its server declares that it writes",
+    "destructive": "its server declares it destructive",
+}
 
 
 def explain_tool(choice: Choice, tool: str, *, principal: str | None, timeout: float, as_json: bool) -> None:
@@ -59,6 +66,7 @@ class Explanation:
     subject: PolicySubject
     judgement: PolicyJudgement
     matching: tuple[PolicyRule, ...]
+    answers: tuple[Answer, ...]
     risk_source: str
     """Who says what the tool may do."""
 
@@ -73,13 +81,17 @@ class Explanation:
             "reason": self.judgement.reason,
             "rule": self.judgement.rule,
             "matching": [rule_json(rule) for rule in self.matching],
+            "answers": [answer_json(each) for each in self.answers],
             "default": self.chosen.policy.default,
             "risk": {
                 "effects": risk.effects,
                 "destructive": risk.destructive,
                 "requiresApproval": risk.requires_approval,
+                "declared": self.subject.declared,
+                "class": self.subject.risk_class,
                 "source": self.risk_source,
             },
+            "flags": list(self.subject.flags),
             "file": None if self.chosen.file is None else str(self.chosen.file),
             "changes": list(self.changes()),
         }
@@ -88,12 +100,16 @@ class Explanation:
         """For people."""
         console, judgement = screen(), self.judgement
         say(console, f"{self.subject.tool_id} {_VERBS[judgement.decision]}: {judgement.reason}.", style="bold")
-        say(console, f"Decided by: {judgement.rule}. Asked for: {self.subject.principal}.")
-        say(console, f"Risk: {_risk_words(self.subject.risk)}; {self.risk_source}.")
+        say(console, f"Decided by: {judgement.rule}. Caller: {self.subject.principal}.")
+        say(console, f"Risk: {_risk_words(self.subject)}; {self.risk_source}.")
+        for flag in self.subject.flags:
+            say(console, f"The scan flags it: {printable(flag)}")
         for rule in self.matching:
             say(console, f"{rule.name}: {rule.entry.decision} {scope_words(rule.entry)}")
+        for answer in self.answers:
+            say(console, answer_words(answer))
         if not self.matching:
-            say(console, f"No rule is about it. {DEFAULTS[self.chosen.policy.default]}")
+            say(console, f"No rule matches. {DEFAULTS[self.chosen.policy.default]}")
         for each in self.changes():
             say(console, f"To change it: {each}")
 
@@ -101,22 +117,21 @@ class Explanation:
         """What would make another decision of it."""
         decision, rule, subject = self.judgement.decision, self.judgement.rule, self.subject
         target = shlex.quote(f"{glob.escape(subject.server)}:{glob.escape(subject.tool)}")
+        deciding_answers = [each for each in self.answers if each.name in rule]
+        yield from (f"toolcrib policy forget {each.id}" for each in deciding_answers)
         if decision == "allow":
             yield f"toolcrib policy ask {target}, or toolcrib policy deny {target}"
             return
-        if CONFIGURATION in rule:
-            yield f"take `requiresApproval` out of the `risk` of {quoted(subject.server)} in the configuration"
+        if REQUIRES_APPROVAL in rule:
+            yield f"set `requiresApproval` to false for it in the `risk` of {quoted(subject.server)} (configuration)"
+        if SCAN in rule:
+            yield f"toolcrib policy allow {target}, after a look at its description"
         deciding = [each.name for each in self.matching if each.entry.decision == decision]
         if deciding:
             yield f"change {', '.join(deciding)} in {self.chosen.file}"
         if rule == DEFAULT:
             yield f"toolcrib policy allow {target}"
             yield f"toolcrib policy allow {shlex.quote(glob.escape(subject.server))}, which is for all of its tools"
-            if decision == "ask" and self.chosen.policy.default == "by-risk" and subject.risk.effects == "unknown":
-                yield (
-                    f"say what it does by `risk` under `toolcrib.servers` for {quoted(subject.server)}, or set "
-                    "`trusted` there if what the server says of its tools is to be believed"
-                )
 
 
 async def _found(hub: Hub, tool: str, *, seconds: float) -> str:
@@ -150,25 +165,23 @@ def _explained(hub: Hub, chosen: ChosenPolicy, tool_id: str, *, principal: str) 
     tool = hub.catalog.snapshot().hydrate(tool_id)
     settings = hub.servers[tool.upstream].settings
     subject = subject_of(hub, tool, principal=principal)
+    source = _DECLARES[tool.declared]
     if settings.risk_of(tool.upstream_name) is not None:
-        source = "the configuration says so"
+        source = f"the configuration says so, and {source}"
     elif settings.trusted:
-        source = "the server says so, and is trusted"
-    elif tool.definition.risk.destructive:
-        source = "the server is not trusted, and its hints only raise the risk: it says that the tool destroys"
-    else:
-        source = "the server is not trusted, so that what it says of its tools lowers no risk"
+        source = f"{source}, and is trusted"
     return Explanation(
         chosen=chosen,
         subject=subject,
         judgement=chosen.policy.judge(subject),
         matching=chosen.policy.matching(subject),
+        answers=chosen.policy.matching_answers(subject),
         risk_source=source,
     )
 
 
-def _risk_words(risk: ToolRisk) -> str:
-    words = ["effects unknown" if risk.effects == "unknown" else f"effects {risk.effects}"]
-    words += ["destructive"] if risk.destructive else []
-    words += ["needs approval"] if risk.requires_approval else []
+def _risk_words(subject: PolicySubject) -> str:
+    risk = subject.risk
+    words: list[str] = [subject.risk_class]
+    words += ["requires approval"] if risk.requires_approval else []
     return ", ".join(words)

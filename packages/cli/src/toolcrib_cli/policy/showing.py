@@ -1,21 +1,23 @@
-"""`toolcrib policy show`: the rules in their order, and what happens where none is about a call."""
+"""`toolcrib policy show` and `forget`: rules in their order, remembered answers, and the default."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from toolcrib_cli.asking import Choice
-from toolcrib_cli.policy.opening import ChosenPolicy, chosen_policy
-from toolcrib_cli.screen import print_json, say, screen
-from toolcrib_mcp.policy import CallCount, PolicyRule, RuleEntry
+from toolcrib_cli.asking import Choice, asked_for
+from toolcrib_cli.policy.opening import ChosenPolicy, chosen_policy, opened_answers
+from toolcrib_cli.screen import print_json, printable, say, screen
+from toolcrib_core.wording import quoted
+from toolcrib_mcp.errors import ConfigError
+from toolcrib_mcp.policy import Answer, CallCount, PolicyRule, RuleEntry
 
 DEFAULTS: Final[Mapping[str, str]] = {
-    "by-risk": "What no rule is about is judged by risk: what reads or writes is allowed, and somebody is asked about "
-    "what may destroy, or of which nobody has said what it does.",
-    "allow": "What no rule is about is allowed.",
-    "ask": "What no rule is about needs somebody's approval.",
-    "deny": "What no rule is about is denied.",
+    "by-risk": "Default: a tool runs if its server declares that it only reads, or if the configuration says what it "
+    "does and that is not destructive. You are asked about every other tool.",
+    "allow": "Default: a call that no rule matches is allowed.",
+    "ask": "Default: you are asked about a call that no rule matches.",
+    "deny": "Default: a call that no rule matches is denied.",
 }
 _STYLES: Final = {"allow": "green", "ask": "yellow", "deny": "red"}
 
@@ -65,8 +67,55 @@ def _show(chosen: ChosenPolicy) -> None:
     for each in (*policy.limits, *policy.budgets):
         say(console, f"{each.name}: {_count_words(each)}")
     say(console, DEFAULTS[policy.default])
+    if policy.answers:
+        where = "the shared database" if chosen.answers_path is None else chosen.answers_path.name
+        say(console, f"Remembered answers ({where}); to take one back: toolcrib policy forget ID", style="bold")
+    for answer in policy.answers:
+        say(console, answer_words(answer), style=_STYLES[answer.decision])
     if chosen.file is None and console.is_terminal:
         say(console, "Next: toolcrib policy allow SERVER, or toolcrib policy deny SERVER:TOOL", style="dim")
+
+
+def forget(choice: Choice, names: Sequence[str], *, every: bool, as_json: bool) -> None:
+    """Take remembered answers back, and print them: by id, by `SERVER[:TOOL]`, or all.
+
+    Raises:
+        ConfigError: No answer is called that, or the answers cannot be written.
+        StoreError: The database that replicas share failed.
+    """
+    asked = asked_for(choice, quietly=True)
+    with opened_answers(asked) as answers:
+        known = answers.current()
+        unknown = [name for name in names if not any(_is_meant(each, name) for each in known)]
+        if unknown or not (names or every):
+            message = f"No remembered answer is called {quoted(unknown[0])}." if unknown else "Name an answer."
+            raise ConfigError(message, hint="`toolcrib policy show` lists them; `--all` takes all of them back.")
+        gone = answers.remove(lambda each: every or any(_is_meant(each, name) for name in names))
+    if as_json:
+        print_json({"forgotten": [answer_json(each) for each in gone]})
+        return
+    console = screen()
+    for answer in gone:
+        say(console, f"forgotten: {answer_words(answer)}")
+    if not gone:
+        say(console, "No answers are remembered.")
+
+
+def answer_words(answer: Answer) -> str:
+    """A remembered answer in a line."""
+    about = f"server={_word(answer.server)}" + ("" if answer.tool is None else f" tool={_word(answer.tool)}")
+    ceiling = f", up to risk {answer.risk}" if answer.decision == "allow" else ""
+    return printable(f"{answer.name}: {answer.decision} {about} principal={_word(answer.principal)}{ceiling}")
+
+
+def answer_json(answer: Answer) -> dict[str, Any]:
+    """A remembered answer for programs."""
+    return answer.model_dump(mode="json", exclude_none=True)
+
+
+def _is_meant(answer: Answer, name: str) -> bool:
+    place = answer.server if answer.tool is None else f"{answer.server}:{answer.tool}"
+    return name.upper() == answer.id or name == place
 
 
 def _word(value: str) -> str:
@@ -88,6 +137,7 @@ def _told(chosen: ChosenPolicy) -> dict[str, Any]:
         "rules": [rule_json(rule) for rule in policy.rules],
         "limits": [_count_json(each) for each in policy.limits],
         "budgets": [_count_json(each) for each in policy.budgets],
+        "answers": [answer_json(each) for each in policy.answers],
         "digest": policy.digest,
     }
 

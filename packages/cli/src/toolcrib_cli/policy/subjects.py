@@ -15,18 +15,21 @@ if TYPE_CHECKING:
 
 def subject_of(hub: HubView, tool: HydrationResult, *, principal: str = LOCAL) -> PolicySubject:
     """A call of a tool, as a policy sees it; what the configuration says of its risk counts."""
-    override = hub.servers[tool.upstream].settings.risk_of(tool.upstream_name)
+    server = hub.servers[tool.upstream]
     return PolicySubject(
         server=tool.upstream,
         tool=tool.upstream_name,
         tool_id=tool.tool_id,
-        risk=tool.definition.risk if override is None else override.applied_to(tool.definition.risk),
+        risk=server.risk_of(tool),
         principal=principal,
+        declared=server.declared_by(tool),
+        flags=hub.catalog.snapshot().flags_of(tool.tool_id),
+        definition=tool.digest,
     )
 
 
 def asked_about(hub: HubView, policy: Policy) -> dict[str, int]:
-    """How many tools of each server somebody is asked about before they run, where there are any."""
+    """How many tools of each server need an approval before they run, where there are any."""
     snapshot, counts = hub.catalog.snapshot(), dict.fromkeys(hub.servers, 0)
     for tool_id in snapshot.ids:
         tool = snapshot.hydrate(tool_id)

@@ -158,11 +158,13 @@ def run(
     trust: TrustOption = False,
     grant_env: GrantOption,
     allow: ReachOption,
+    yes: Annotated[bool, typer.Option("--yes", help="Run it without a question, whatever its risk.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Call a tool once, and print what it returns.
 
-    It is held to its limits and capabilities as in a gateway. The exit code is 1 if the call failed.
+    It is held to its limits and capabilities as in a gateway. A tool that may do harm is asked about at the terminal.
+    The exit code is 1 if the call failed.
 
     Example: toolcrib toolpack run weather.forecast city=Ulm --dir packs
     """
@@ -170,7 +172,7 @@ def run(
     from toolcrib_cli.toolpack.running import run_once
 
     grants = Grants(trust=trust, env=tuple(grant_env), reach=tuple(each.value for each in allow))
-    raise typer.Exit(run_once(tool, pairs, args, folder=folder, grants=grants, as_json=as_json))
+    raise typer.Exit(run_once(tool, pairs, args, folder=folder, grants=grants, yes=yes, as_json=as_json))
 
 
 @app.command()

@@ -18,7 +18,7 @@ from toolcrib_cli.wiring import free_server_name
 from toolcrib_core import ToolError
 from toolcrib_core.wording import count, listed, quoted
 from toolcrib_mcp import ToolboxService, connect_service
-from toolcrib_runtime import Toolbox
+from toolcrib_runtime import Policy, Toolbox
 from toolcrib_toolpacks import FolderNews, ToolpackFolder, open_toolbox
 
 if TYPE_CHECKING:
@@ -79,7 +79,9 @@ class _Opened:
     @classmethod
     async def open(cls, folder: ToolpackFolder, grants: Grants) -> _Opened:
         holding = AsyncExitStack()
-        toolbox = await holding.enter_async_context(open_toolbox(folder.packs, settings=grants.settings()))
+        # The gateway asks, by the risk that its packs declare: a second gate in here could be opened by no one.
+        opening = open_toolbox(folder.packs, settings=grants.settings(), policy=Policy(by_risk=None))
+        toolbox = await holding.enter_async_context(opening)
         return cls(toolbox, holding)
 
     async def aclose(self) -> None:

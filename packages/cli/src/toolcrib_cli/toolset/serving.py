@@ -17,7 +17,7 @@ from toolcrib_mcp import ToolboxService, connect_service
 from toolcrib_mcp.errors import ConfigError
 from toolcrib_mcp.personal import PersonalServer
 from toolcrib_mcp.serving import Admission
-from toolcrib_runtime import RunnableTool, create_tool, create_toolbox
+from toolcrib_runtime import Policy, RunnableTool, create_tool, create_toolbox
 from toolcrib_toolsets import (
     AccessTokens,
     InstanceNotFound,
@@ -65,7 +65,8 @@ class ToolsetServers:
     def _connect(self, who: Identity, instance: Toolset) -> Connect:
         async def connect() -> Wire:
             tools = await self._service.instance_tools(who.name, instance.id)
-            toolbox = create_toolbox([self._tool(who, instance, each) for each in tools])
+            # The gateway asks, by the risk that is declared here: a second gate could be opened by no one.
+            toolbox = create_toolbox([self._tool(who, instance, each) for each in tools], policy=Policy(by_risk=None))
             service = ToolboxService(toolbox, name=instance.name, version=version(), instructions=instance.description)
             return await connect_service(service, principal=who.name)()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from toolcrib_mcp.approvals.book import ApprovalBook
-from toolcrib_mcp.approvals.desk import STATE_PREFIX, ApprovalDesk, Cleared, Question, without_approval
+from toolcrib_mcp.approvals.desk import COMMAND, STATE_PREFIX, ApprovalDesk, Cleared, Question, without_approval
 from toolcrib_mcp.approvals.key_file import KEY_FILE, StateKey, state_key
 from toolcrib_mcp.approvals.questions import KeptQuestion, forget_questions
 from toolcrib_mcp.approvals.sealing import Seals
@@ -12,6 +12,7 @@ from toolcrib_mcp.approvals.tables import APPROVALS_LINE
 
 __all__ = [
     "APPROVALS_LINE",
+    "COMMAND",
     "KEY_FILE",
     "STATE_PREFIX",
     "ApprovalBook",

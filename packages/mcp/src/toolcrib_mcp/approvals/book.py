@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, delete, func, insert, or_, select, update
 
+from toolcrib_core import digest
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.approvals.questions import (
     DENIED,
@@ -20,8 +21,10 @@ from toolcrib_mcp.approvals.questions import (
 )
 from toolcrib_mcp.approvals.sealing import Seals
 from toolcrib_mcp.approvals.subjects import CallFacts, key_of
-from toolcrib_mcp.approvals.tables import QUESTIONS
+from toolcrib_mcp.approvals.tables import QUESTIONS, SESSION_ANSWERS
 from toolcrib_mcp.errors import ApprovalNotFound
+from toolcrib_mcp.policy.answers import short_name
+from toolcrib_mcp.policy.risks import is_covered
 from toolcrib_runtime.clock import SystemClock
 from toolcrib_runtime.errors import ApprovalRefused
 from toolcrib_runtime.policy.approval_tokens import refusal
@@ -32,10 +35,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from toolcrib_mcp.approvals.key_file import StateKey
+    from toolcrib_mcp.policy import PolicySubject
     from toolcrib_store import Store
 
 TTL: Final = 3_600.0
 """Seconds from the question to the call that uses the answer."""
+
+SESSION_TTL: Final = 86_400.0
+"""Seconds for which an answer for a session holds at most."""
 
 MAX_WAITING: Final = 32
 """How many questions of one principal wait at once."""
@@ -123,9 +130,39 @@ class ApprovalBook:
             connection.execute(delete(QUESTIONS).where(QUESTIONS.c.subject == row["subject"]))
             if _waiting(connection, facts.principal) >= MAX_WAITING or _waiting(connection) >= MAX_WAITING_IN_ALL:
                 return Unkeepable(why="too many calls wait for a decision already")
-            connection.execute(insert(QUESTIONS).values(**row))
+            taken = connection.scalars(select(QUESTIONS.c.name).where(QUESTIONS.c.name.is_not(None)))
+            connection.execute(insert(QUESTIONS).values(**row, name=short_name(taken)))
             (kept,) = connection.execute(select(QUESTIONS).where(QUESTIONS.c.id == pending.id))
             return question_of(kept)
+
+    def allow_session(self, session: str, subject: PolicySubject, *, by: str) -> None:
+        """Let a tool run for the rest of a session of a client: the same definition, with no higher risk.
+
+        Raises:
+            StoreError: The database failed.
+        """
+        row = {"key": _session_key(session, subject), "risk": subject.risk_class, "answered_by": by}
+        with self._store.writing() as connection:
+            connection.execute(delete(SESSION_ANSWERS).where(SESSION_ANSWERS.c.key == row["key"]))
+            expires_at = self._store.now() + SESSION_TTL
+            connection.execute(insert(SESSION_ANSWERS).values(**row, expires_at=expires_at))
+
+    def who_allowed(self, session: str, subject: PolicySubject) -> str | None:
+        """Who answered that a tool may run for the rest of a session; `None` if it may not.
+
+        Raises:
+            StoreError: The database failed.
+        """
+        if subject.flags:
+            return None
+        ours = SESSION_ANSWERS.c.key == _session_key(session, subject)
+        alive = select(SESSION_ANSWERS).where(ours, SESSION_ANSWERS.c.expires_at > self._store.now())
+        with self._store.reading() as connection:
+            row = connection.execute(alive).one_or_none()
+        if row is None or not is_covered(subject.risk_class, row.risk):
+            return None
+        by: str = row.answered_by
+        return by
 
     def drop(self, question_id: str) -> None:
         """Forget a question whose approval was used.
@@ -181,7 +218,7 @@ class ApprovalBook:
         with self._store.writing() as connection:
             row = self._undecided(connection, question_id, principal)
             token = self.approvals.grant(self._content(row).pending, by=by)
-            return self._decide(connection, question_id, state=GRANTED, by=by, token=token)
+            return self._decide(connection, row.id, state=GRANTED, by=by, token=token)
 
     def deny(self, question_id: str, *, by: str, principal: str | None = None) -> KeptQuestion:
         """Refuse the call; until the time is over, the same call is refused without asking anybody.
@@ -192,8 +229,8 @@ class ApprovalBook:
             StoreError: The database failed, and nothing was decided.
         """
         with self._store.writing() as connection:
-            self._undecided(connection, question_id, principal)
-            return self._decide(connection, question_id, state=DENIED, by=by, token=None)
+            row = self._undecided(connection, question_id, principal)
+            return self._decide(connection, row.id, state=DENIED, by=by, token=None)
 
     def _alive(self) -> Select[Any]:
         return select(QUESTIONS).where(QUESTIONS.c.expires_at > self._store.now())
@@ -204,7 +241,8 @@ class ApprovalBook:
         return None if row is None else question_of(row)
 
     def _row(self, connection: Connection, question_id: str, principal: str | None) -> Any:
-        row = connection.execute(self._alive().where(QUESTIONS.c.id == question_id)).one_or_none()
+        named = or_(QUESTIONS.c.id == question_id, QUESTIONS.c.name == question_id.upper())
+        row = connection.execute(self._alive().where(named)).one_or_none()
         if row is None or (principal is not None and row.principal != principal):
             raise ApprovalNotFound(
                 f"No call waits under the id {quoted(question_id)}.",
@@ -242,6 +280,10 @@ class _StoreClock(SystemClock):
 
     def __init__(self, store: Store) -> None:
         self.wall = store.now
+
+
+def _session_key(session: str, subject: PolicySubject) -> str:
+    return digest([session, subject.principal, subject.server, subject.tool, subject.definition])
 
 
 def _waiting(connection: Connection, principal: str | None = None) -> int:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from toolcrib_core import ToolError
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.approvals.book import TTL, ApprovalBook, Unkeepable
 from toolcrib_mcp.approvals.continuing import Continuations, SharedContinuations
@@ -17,6 +19,7 @@ from toolcrib_mcp.approvals.subjects import CallFacts, subject_of, summary_of
 from toolcrib_mcp.front.confirming import (
     ELICIT,
     META_APPROVAL,
+    ONLY_THIS_CALL,
     Decision,
     answered,
     can_be_asked,
@@ -26,7 +29,9 @@ from toolcrib_mcp.front.confirming import (
     question,
     who_answers,
 )
-from toolcrib_mcp.front.service import Request
+from toolcrib_mcp.front.service import Caller, Request
+from toolcrib_mcp.policy.answers import remember_answer
+from toolcrib_mcp.policy.subjects import subject_of as policy_subject_of
 from toolcrib_mcp.relay.questions import asks
 from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.upstreams.eras import Era
@@ -34,6 +39,7 @@ from toolcrib_runtime.errors import ApprovalRefused, ApprovalRequired
 from toolcrib_store import StoreError
 
 if TYPE_CHECKING:
+    from toolcrib_mcp.policy import Answers
     from toolcrib_mcp.safeguards.call import GuardedCall
     from toolcrib_runtime.policy.approval_tokens import Grant
     from toolcrib_runtime.policy.approvals import ApprovalSubject, PendingApproval
@@ -47,7 +53,10 @@ PATIENCE: Final = 300.0
 
 _logger = logging.getLogger("toolcrib.mcp")
 
-COMMAND: Final = "toolcrib approvals grant"
+COMMAND: Final = "toolcrib approvals"
+
+_HTTP: Final = "http-"
+_LASTING: Final = frozenset({"session", "tool", "server"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +66,7 @@ class Cleared:
     request: Request
     """The client's request as it goes on to the server: without what was for us."""
     approval_id: str | None = None
-    """Which approval was used up; `None` for a call that goes on after its server has asked something."""
+    """Which approval was used up; `None` for a call that an answer for the session covers, or that goes on."""
     by: str | None = None
     """Who allowed it."""
 
@@ -73,9 +82,9 @@ class Question:
 class ApprovalDesk:
     """Finds out whether somebody allows a call, and takes every approval once.
 
-    `command` is what a person types, with the id behind it, to allow a call of a client that cannot ask; `None` if
-    there is no place where that could be done. `patience` is how many seconds a client has to answer. In a `shared`
-    store other replicas see which questions of servers are part of a call that was approved.
+    `command` is what a person types to decide about a call of a client that cannot ask; `None` if there is no place
+    where that could be done. `patience` is how many seconds a client has to answer. In a `shared` store other replicas
+    see which questions of servers are part of a call that was approved. `answers` is where answers are remembered.
     """
 
     def __init__(
@@ -85,16 +94,24 @@ class ApprovalDesk:
         patience: float = PATIENCE,
         command: str | None = COMMAND,
         shared: Store | None = None,
+        answers: Answers | None = None,
     ) -> None:
         self._book = book
         self._patience = patience
         self._command = command
+        self._answers = answers
+        # The key of a session over stdio is the same in every process.
+        self._process = secrets.token_hex(16)
         self._continuations: Continuations | SharedContinuations = Continuations(seconds=TTL, now=book.now)
         if shared is not None:
             self._continuations = SharedContinuations(shared, seconds=TTL)
 
-    async def clear(self, call: GuardedCall, *, reason: str, policy_version: str) -> Cleared | Question:
+    async def clear(
+        self, call: GuardedCall, *, reason: str, policy_version: str, lasting: bool = False
+    ) -> Cleared | Question:
         """The approval of a call: the one that came with it, was given at the command line, or is asked for now.
+
+        An answer is remembered only for a question that is `lasting`; that a tool may never run, for any.
 
         Raises:
             ApprovalRequired: Nobody could be asked, or nobody has answered.
@@ -104,17 +121,24 @@ class ApprovalDesk:
             RpcError: The client answers a question that it was not asked.
             StoreError: The database failed, and nothing was run.
         """
-        asked = _Asked(call=call, subject=subject_of(call, policy_version=policy_version), reason=reason)
+        asked = _Asked(
+            call=call,
+            subject=subject_of(call, policy_version=policy_version),
+            reason=reason,
+            session=self._session_of(call.request.caller),
+            choices=self._choices(call, lasting=lasting),
+        )
         request = call.request
         token = request.meta.get(META_APPROVAL)
         if token is not None:
             return _cleared(request, await self._redeem(token if isinstance(token, str) else "", asked))
         is_modern = request.caller.era is Era.MODERN
         settled = answered(request.params, prefix=STATE_PREFIX) if is_modern else None
-        if settled is not None and settled[1] != "none":
+        if settled is not None and settled[1] in asked.choices:
             return await self._decided(asked, *settled)
-        if settled is None and await self._continues(call, request.params):
-            return Cleared(request=request)
+        before = await self._cleared_before(asked, goes_on=settled is None, lasting=lasting)
+        if before is not None:
+            return before
         found = await asyncio.to_thread(self._book.find, asked.subject)
         if found is not None and found.state == DENIED:
             raise declined(call.tool.tool_id)
@@ -125,9 +149,10 @@ class ApprovalDesk:
         if settled is None and can_be_asked(request.caller):
             pending = self._book.approvals.request(asked.subject, reason=reason, summary=summary_of(call))
             if is_modern:
-                return Question(result=input_required(pending, call.arguments, prefix=STATE_PREFIX))
-            decision = await self._ask(call, pending)
-            if decision != "none":
+                form = input_required(pending, call.arguments, choices=asked.choices, prefix=STATE_PREFIX)
+                return Question(result=form)
+            decision = await self._ask(asked, pending)
+            if decision in asked.choices:
                 return await self._decided(asked, pending, decision)
         raise await self._kept(asked, instead_of=None if granted is None else granted.id)
 
@@ -141,17 +166,68 @@ class ApprovalDesk:
             # The call was made, and its result is the client's: at worst somebody is asked again.
             _logger.warning("that a server asked something is not written down: %s", failure.message)
 
+    async def _cleared_before(self, asked: _Asked, *, goes_on: bool, lasting: bool) -> Cleared | None:
+        """The call, if it goes on after a question of its server, or if an answer for the session covers it."""
+        request = asked.call.request
+        if goes_on and await self._continues(asked.call, request.params):
+            return Cleared(request=request)
+        by = await self._allowed_for_session(asked) if lasting else None
+        return None if by is None else Cleared(request=without_approval(request), by=by)
+
     async def _continues(self, call: GuardedCall, params: Mapping[str, Any]) -> bool:
         if "requestState" not in params and "inputResponses" not in params:
             return False
         return await asyncio.to_thread(self._continuations.take, call, params)
 
     async def _decided(self, asked: _Asked, pending: PendingApproval, decision: Decision) -> Cleared:
-        if decision == "no":
-            raise declined(asked.call.tool.tool_id)
         request = asked.call.request
-        token = self._book.approvals.grant(pending, by=who_answers(request.caller))
-        return _cleared(request, await self._redeem(token, asked))
+        by = who_answers(request.caller)
+        if decision in {"no", "never"}:
+            if decision == "never":
+                await self._remember(asked, decision, by)
+            raise declined(asked.call.tool.tool_id)
+        token = self._book.approvals.grant(pending, by=by)
+        # First the call itself: what is no answer to a question of ours, or was used before, is not remembered.
+        cleared = _cleared(request, await self._redeem(token, asked))
+        if decision in _LASTING:
+            await self._remember(asked, decision, by)
+        return cleared
+
+    async def _remember(self, asked: _Asked, decision: Decision, by: str) -> None:
+        try:
+            await asyncio.to_thread(self._write_answer, asked, decision, by)
+        except ToolError as failure:
+            # The answer was given, and holds for this call.
+            _logger.warning("an answer holds for one call, since it cannot be remembered: %s", failure.message)
+
+    def _write_answer(self, asked: _Asked, decision: Decision, by: str) -> None:
+        subject = policy_subject_of(asked.call)
+        if decision == "session":
+            self._book.allow_session(asked.session or "", subject, by=by)
+        elif self._answers is not None:
+            remember_answer(
+                self._answers,
+                subject,
+                "deny" if decision == "never" else "allow",
+                "server" if decision == "server" else "tool",
+                by=by,
+            )
+
+    async def _allowed_for_session(self, asked: _Asked) -> str | None:
+        if asked.session is None:
+            return None
+        return await asyncio.to_thread(self._book.who_allowed, asked.session, policy_subject_of(asked.call))
+
+    def _choices(self, call: GuardedCall, *, lasting: bool) -> tuple[Decision, ...]:
+        """The answers that can be given, the preselected one first."""
+        remembered: tuple[Decision, ...] = () if self._answers is None or not lasting else ("tool", "server")
+        session: tuple[Decision, ...] = ("session",) if lasting and call.request.caller.conversation else ()
+        never: tuple[Decision, ...] = () if self._answers is None else ("never",)
+        return ("once", *session, *remembered, "no", *never)
+
+    def _session_of(self, caller: Caller) -> str | None:
+        key = caller.conversation
+        return key if key is None or key.startswith(_HTTP) else f"{self._process}/{key}"
 
     async def _redeem(self, token: str, asked: _Asked) -> Grant:
         return await self._book.approvals.redeem(token, asked.subject)
@@ -165,9 +241,11 @@ class ApprovalDesk:
         await asyncio.to_thread(self._book.drop, granted.id)
         return _cleared(asked.call.request, grant)
 
-    async def _ask(self, call: GuardedCall, pending: PendingApproval) -> Decision:
+    async def _ask(self, asked: _Asked, pending: PendingApproval) -> Decision:
+        call = asked.call
+        form = question(pending, call.arguments, choices=asked.choices)
         try:
-            answer = await call.request.channel.ask(ELICIT, question(pending, call.arguments), timeout=self._patience)
+            answer = await call.request.channel.ask(ELICIT, form, timeout=self._patience)
         except RpcError:
             return "none"
         return decision_in(answer)
@@ -175,24 +253,23 @@ class ApprovalDesk:
     async def _kept(self, asked: _Asked, *, instead_of: str | None) -> Exception:
         call = asked.call
         if self._command is None:
-            return _required(asked, "The client cannot ask anybody, and there is no place to keep the question.")
+            return _required(asked, "The client cannot show the question to its user, and it can be kept nowhere.")
         kept = await asyncio.to_thread(
             self._book.keep,
             asked.subject,
-            CallFacts.of(call),
+            CallFacts.of(call, session=asked.session, lasting="tool" in asked.choices),
             reason=asked.reason,
             summary=summary_of(call),
             instead_of=instead_of,
         )
         if isinstance(kept, Unkeepable):
-            return _required(asked, f"Nobody can be asked about it now: {kept.why}.")
+            return _required(asked, f"It cannot wait for an approval: {kept.why}.")
         if kept.state == DENIED:
             return declined(call.tool.tool_id)
         return _required(
             asked,
-            f"A person can allow it with `{self._command} {kept.id}`; you cannot. "
-            "Make the same call again afterwards, with the same arguments.",
-            approvalId=kept.id,
+            _how_to_decide(self._command, kept.name, asked.choices),
+            approvalId=kept.name,
             expiresAt=datetime.fromtimestamp(kept.expires_at, UTC).isoformat(timespec="seconds"),
         )
 
@@ -204,6 +281,8 @@ class _Asked:
     call: GuardedCall
     subject: ApprovalSubject
     reason: str
+    session: str | None = None
+    choices: tuple[Decision, ...] = field(default=ONLY_THIS_CALL)
 
 
 def without_approval(request: Request) -> Request:
@@ -227,4 +306,14 @@ def _required(asked: _Asked, what_next: str, **details: str) -> ApprovalRequired
         f"{quoted(asked.call.tool.tool_id)} needs approval before it runs: {asked.reason}.",
         hint=f"Nothing was run. {what_next}",
         details={"reason": asked.reason, **details},
+    )
+
+
+def _how_to_decide(command: str, name: str, choices: Sequence[Decision]) -> str:
+    options = {"session": "`--session`", "tool": "`--always`", "server": "`--server`"}
+    more = [options[each] for each in choices if each in options]
+    again = f" (with {' or '.join(more)} not to be asked again)" if more else ""
+    return (
+        f"Ask the user to run `{command} grant {name}`{again}, or `{command} deny {name}`, in a terminal on the "
+        "gateway's machine; you cannot do it yourself. Afterwards make the same call again, with the same arguments."
     )

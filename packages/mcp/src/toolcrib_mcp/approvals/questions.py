@@ -9,7 +9,7 @@ import orjson
 from sqlalchemy import Connection, Row, delete, select
 
 from toolcrib_mcp.approvals.subjects import CallFacts
-from toolcrib_mcp.approvals.tables import QUESTIONS
+from toolcrib_mcp.approvals.tables import QUESTIONS, SESSION_ANSWERS
 from toolcrib_runtime.policy.approvals import PendingApproval
 
 WAITING: Final = "waiting"
@@ -24,6 +24,8 @@ class KeptQuestion:
     """A call that waits, or was decided and not made yet; what is in its arguments is not here."""
 
     id: str
+    name: str
+    """What people call it."""
     tool_id: str
     server: str
     title: str
@@ -65,10 +67,15 @@ class SealedContent:
 def question_of(row: Row[Any]) -> KeptQuestion:
     """A question from its row."""
     named = row._mapping  # noqa: SLF001  # how SQLAlchemy spells the columns of a row by name
-    return KeptQuestion(**{name: named[name] for name in KeptQuestion.__dataclass_fields__})
+    fields = {field: named[field] for field in KeptQuestion.__dataclass_fields__}
+    return KeptQuestion(**fields | {"name": named["name"] or named["id"]})
 
 
 def forget_questions(connection: Connection, now: float, limit: int) -> int:
-    """Forget up to so many questions whose time is over, with what was to run; gives how many."""
-    old = select(QUESTIONS.c.id).where(QUESTIONS.c.expires_at <= now).order_by(QUESTIONS.c.expires_at).limit(limit)
-    return connection.execute(delete(QUESTIONS).where(QUESTIONS.c.id.in_(old))).rowcount
+    """Forget up to so many questions and answers for sessions whose time is over; gives how many."""
+    forgotten = 0
+    for key in (QUESTIONS.c.id, SESSION_ANSWERS.c.key):
+        ends = key.table.c.expires_at
+        old = select(key).where(ends <= now).order_by(ends).limit(limit - forgotten)
+        forgotten += connection.execute(delete(key.table).where(key.in_(old))).rowcount
+    return forgotten

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from toolcrib_core import digest
-from toolcrib_core.wording import listed, quoted, shown
+from toolcrib_core import ToolRisk, digest
+from toolcrib_core.wording import quoted, shown
+from toolcrib_mcp.policy.subjects import PolicySubject
 from toolcrib_runtime.policy.approvals import ApprovalSubject
 
 if TYPE_CHECKING:
+    from toolcrib_mcp.catalog import Declared
     from toolcrib_mcp.safeguards.call import GuardedCall
 
 MAX_DESCRIPTION: Final = 4_000
@@ -35,9 +37,19 @@ class CallFacts:
     """The name of the program that calls, as it says itself."""
     arguments: Mapping[str, Any]
     """As the server will get them."""
+    declared: Declared = "nothing"
+    """What the server declares that the tool does."""
+    flags: Sequence[str] = ()
+    """Why the scan flags the tool."""
+    definition: str = ""
+    """The digest of the definition of the tool."""
+    session: str | None = None
+    """In which session of a client; `None` for a call that stands alone."""
+    lasting: bool = False
+    """Whether an answer may be remembered."""
 
     @classmethod
-    def of(cls, call: GuardedCall) -> CallFacts:
+    def of(cls, call: GuardedCall, *, session: str | None = None, lasting: bool = False) -> CallFacts:
         """Those of a call."""
         definition = call.tool.definition
         name = call.request.caller.info.get("name")
@@ -51,6 +63,25 @@ class CallFacts:
             principal=call.principal,
             client=shown(name) if isinstance(name, str) else "",
             arguments=call.arguments,
+            declared=call.declared,
+            flags=call.flags,
+            definition=call.tool.digest,
+            session=session,
+            lasting=lasting,
+        )
+
+    @property
+    def subject(self) -> PolicySubject:
+        """The call as a policy sees it."""
+        return PolicySubject(
+            server=self.server,
+            tool=self.upstream_name,
+            tool_id=self.tool_id,
+            risk=ToolRisk.model_validate(self.risk),
+            principal=self.principal,
+            declared=self.declared,
+            flags=tuple(self.flags),
+            definition=self.definition,
         )
 
 
@@ -76,8 +107,9 @@ def key_of(subject: ApprovalSubject) -> str:
 
 
 def summary_of(call: GuardedCall) -> str:
-    """What would be done, in a sentence; the names of the arguments, but not what is in them."""
-    title = call.tool.definition.title
-    named = f"{quoted(call.tool.tool_id)}{f' ({shown(title)})' if title else ''}"
-    given = f"with the arguments {listed(call.arguments)}" if call.arguments else "without arguments"
-    return f"Run {named} on the server {quoted(call.tool.upstream)} {given}."
+    """What would be done, in a sentence.
+
+    Only the id and the configured name of the server are in it: a title is the server's own text, and could read like
+    the question about another tool.
+    """
+    return f"Run {quoted(call.tool.tool_id)} on the server {quoted(call.tool.upstream)}?"

@@ -11,14 +11,17 @@ from toolcrib_mcp.catalog._catalog import Catalog
 from toolcrib_mcp.catalog._changes import CatalogChange, CatalogListener
 from toolcrib_mcp.catalog._entries import HydrationResult, UpstreamTerms
 from toolcrib_mcp.catalog._findings import CatalogReport, FindingKind, ToolFinding
+from toolcrib_mcp.catalog._hints import META_REQUIRES_APPROVAL, Declared
 from toolcrib_mcp.catalog._snapshot import CatalogSnapshot
 
 __all__ = [
+    "META_REQUIRES_APPROVAL",
     "Catalog",
     "CatalogChange",
     "CatalogListener",
     "CatalogReport",
     "CatalogSnapshot",
+    "Declared",
     "FindingKind",
     "HydrationResult",
     "ToolFinding",

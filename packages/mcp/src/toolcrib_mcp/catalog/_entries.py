@@ -11,6 +11,7 @@ import orjson
 
 from toolcrib_core import ChoiceCard, JsonObject, ToolDefinition
 from toolcrib_mcp.catalog._findings import ToolFinding
+from toolcrib_mcp.catalog._hints import Declared, declared_effects
 from toolcrib_mcp.pins.digests import definition_digest
 
 
@@ -50,6 +51,11 @@ class HydrationResult:
     def digest(self) -> str:
         """Of all that the server says about the tool: what pins, approvals and the audit go by."""
         return definition_digest(self.tool)
+
+    @cached_property
+    def declared(self) -> Declared:
+        """What the annotations of the tool say that it does: the word of its server, whether that is trusted or not."""
+        return declared_effects(self.definition.metadata.get("annotations"))
 
     @property
     def input_schema(self) -> JsonObject:

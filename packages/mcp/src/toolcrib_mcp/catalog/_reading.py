@@ -107,7 +107,7 @@ def _define(tool: dict[str, Any], terms: UpstreamTerms, repairs: list[str]) -> T
         "description": _text(tool, "description", repairs) or "",
         "input_schema": _input_schema(tool, repairs),
         "output_schema": _output_schema(tool, repairs),
-        "risk": hinted_risk(annotations, trusted=terms.trusted),
+        "risk": hinted_risk(annotations, meta, trusted=terms.trusted),
         # The digest of what a tool says about itself counts the annotations; a card shows no host that is named here.
         "metadata": {key: value for key, value in (("annotations", annotations), ("_meta", meta)) if value},
     }

@@ -69,6 +69,10 @@ class CatalogSnapshot:
         """What is wrong with the tools that the servers list."""
         return self._state.report
 
+    def flags_of(self, tool_id: str) -> tuple[str, ...]:
+        """Why the scan flags a tool; empty where it does not."""
+        return self._state.flags.get(tool_id, ())
+
     @cached_property
     def wire_names(self) -> WireNames:
         """The provider-safe names of the served tools; one that another tool's name spells as well is left out."""

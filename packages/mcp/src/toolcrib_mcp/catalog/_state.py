@@ -52,6 +52,14 @@ class CatalogState:
         findings = chain.from_iterable(listing.findings for listing in self.listings.values())
         return CatalogReport.of(chain(findings, withheld_findings(self.contested), shadowing_findings(self.served)))
 
+    @cached_property
+    def flags(self) -> Mapping[str, tuple[str, ...]]:
+        """By tool id: why the scan flags it, where it does."""
+        flags: dict[str, list[str]] = {}
+        for each in self.report.flagged:
+            flags.setdefault(each.tool_id, []).append(each.reason)
+        return {tool_id: tuple(reasons) for tool_id, reasons in flags.items()}
+
 
 def _joined_claims(listings: Iterable[UpstreamListing]) -> Claims:
     joined: dict[str, tuple[CatalogEntry, ...]] = {}

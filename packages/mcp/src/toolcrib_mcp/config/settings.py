@@ -287,6 +287,11 @@ class GatewaySettings(SettingsModel):
     """
     policy: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
     """The policy file, as seen from the configuration; without one, `toolcrib.policy.toml` beside it."""
+    approvals: Literal["gateway", "client"] = "gateway"
+    """Who asks before a tool runs that may do harm: the gateway, or a client that asks for each call by itself.
+
+    With `client`, what the policy asks about by risk runs. Rules that ask or deny, pins and the scan hold nevertheless.
+    """
     execute: Literal["one", "by-risk"] = "one"
     """Whether tools are run through `tool_execute`, or through one tool each for reading, writing and destroying."""
     redact: Literal["configured", "known-formats"] = "configured"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 import orjson
@@ -27,15 +27,27 @@ MAX_STATE: Final = 8_192
 MAX_SHOWN_ARGUMENTS: Final = 2_000
 """How many characters of the arguments the person who decides is shown."""
 
-Decision: TypeAlias = Literal["yes", "no", "none"]
+Decision: TypeAlias = Literal["once", "session", "tool", "server", "no", "never", "none"]
+"""What a person answers; `none` is no answer."""
+
+LABELS: Final[Mapping[Decision, str]] = {
+    "once": "once",
+    "session": "this session",
+    "tool": "always for this tool",
+    "server": "always for this server",
+    "no": "no",
+    "never": "never",
+}
+"""The answers as people read them. They are the values of the form, too, since not every client shows titles."""
+
+ONLY_THIS_CALL: Final[tuple[Decision, ...]] = ("once", "no")
+"""The answers where none can be remembered."""
+
+ANSWER: Final = "answer"
+"""The one field of the form."""
 
 _QUESTION = "approval"
-_ANSWER = "approve"
-_FORM: Final = {
-    "type": "object",
-    "properties": {_ANSWER: {"type": "boolean", "title": "Run it", "description": "Whether this call may run, once."}},
-    "required": [_ANSWER],
-}
+_DECISIONS: Final = {label: decision for decision, label in LABELS.items()}
 
 
 def can_be_asked(caller: Caller) -> bool:
@@ -44,20 +56,27 @@ def can_be_asked(caller: Caller) -> bool:
     return isinstance(offered, Mapping) and (not offered or "form" in offered)
 
 
-def question(pending: PendingApproval, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def question(
+    pending: PendingApproval, arguments: Mapping[str, Any], *, choices: Sequence[Decision] = ONLY_THIS_CALL
+) -> dict[str, Any]:
     """The params of the elicitation. The client sent the arguments itself, so they are shown."""
-    message = f"{pending.summary} You are asked because {pending.reason}."
-    return {"message": f"{message} Arguments: {_shown(arguments)}" if arguments else message, "requestedSchema": _FORM}
+    lines = [pending.summary, f"Why you are asked: {pending.reason}."]
+    if arguments:
+        lines.append(f"Arguments: {_shown(arguments)}")
+    return {"message": "\n".join(lines), "requestedSchema": _form(choices)}
 
 
 def decision_in(answer: object) -> Decision:
-    """What the person decided; whatever is not a clear yes or no is none."""
+    """What the person decided. To accept the form without a choice is to accept what it preselects: once."""
     if not isinstance(answer, Mapping):
         return "none"
-    content = answer.get("content")
     match answer.get("action"):
-        case "accept" if isinstance(content, Mapping) and isinstance(content.get(_ANSWER), bool):
-            return "yes" if content[_ANSWER] else "no"
+        case "accept":
+            content = answer.get("content")
+            if not content:
+                return "once"
+            chosen = content.get(ANSWER) if isinstance(content, Mapping) else None
+            return _DECISIONS.get(chosen, "none") if isinstance(chosen, str) else "none"
         case "decline":
             return "no"
     return "none"
@@ -69,13 +88,19 @@ def who_answers(caller: Caller) -> str:
     return f"the user of {name}"[:MAX_BY_LENGTH] if isinstance(name, str) else "the user of the client"
 
 
-def input_required(pending: PendingApproval, arguments: Mapping[str, Any], *, prefix: str = "") -> dict[str, Any]:
+def input_required(
+    pending: PendingApproval,
+    arguments: Mapping[str, Any],
+    *,
+    choices: Sequence[Decision] = ONLY_THIS_CALL,
+    prefix: str = "",
+) -> dict[str, Any]:
     """The answer to a modern client: to ask, and to make the same call again with what was decided.
 
     The state is the question itself. It is sealed, so that nobody can change it, and gives no right by itself. Where
     states of others come back on the same way, `prefix` tells it apart.
     """
-    asked = {"method": ELICIT, "params": {"mode": "form", **question(pending, arguments)}}
+    asked = {"method": ELICIT, "params": {"mode": "form", **question(pending, arguments, choices=choices)}}
     return {
         "resultType": "input_required",
         "inputRequests": {_QUESTION: asked},
@@ -103,10 +128,10 @@ def answered(params: Mapping[str, Any], *, prefix: str = "") -> tuple[PendingApp
 
 
 def declined(tool_id: str) -> NotPermitted:
-    """The error for a call that somebody was asked about, and does not want."""
+    """The error for a call that the user refused."""
     return NotPermitted(
-        f"The person who was asked does not allow this call of {quoted(tool_id)}.",
-        hint="Nothing was run. Do not make the call again unless you are told to.",
+        f"The user refused this call of {quoted(tool_id)}.",
+        hint="Nothing was run. Do not make the call again unless the user asks for it.",
         details={"reason": "declined"},
     )
 
@@ -119,6 +144,17 @@ def visible(text: str) -> str:
     from toolcrib_mcp.scan.hidden import is_hidden
 
     return "".join(_escaped(each) if is_hidden(each) or not each.isprintable() else each for each in text)
+
+
+def _form(choices: Sequence[Decision]) -> dict[str, Any]:
+    # Nothing is required: a client that lets its user accept without a choice sends no value, or the default.
+    field = {
+        "type": "string",
+        "title": "May it run?",
+        "enum": [LABELS[each] for each in choices],
+        "default": LABELS[choices[0]],
+    }
+    return {"type": "object", "properties": {ANSWER: field}}
 
 
 def _read(state: object) -> PendingApproval:

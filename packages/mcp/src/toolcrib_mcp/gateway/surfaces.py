@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal
 
-from toolcrib_core import ToolRisk
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.gateway.meta_tools import (
     BROWSE,
@@ -22,14 +21,15 @@ from toolcrib_mcp.gateway.meta_tools import (
     META_TOOLS,
     META_TOOLS_BY_RISK,
 )
+from toolcrib_mcp.policy.risks import RiskClass, is_covered
 from toolcrib_runtime.errors import NotPermitted
 
-RiskClass: TypeAlias = Literal["read", "write", "destructive"]
-"""What a tool may do at worst."""
-
-_ORDER: Final[tuple[RiskClass, ...]] = ("read", "write", "destructive")
 _RUNS: Final[Mapping[RiskClass, str]] = {"read": "that only read", "write": "that read or write"}
-_MAY: Final[Mapping[RiskClass, str]] = {"write": "writes", "destructive": "may delete or overwrite what is there"}
+_DOES: Final[Mapping[RiskClass, str]] = {
+    "write": "writes",
+    "undeclared": "does not declare what it does",
+    "destructive": "may delete or overwrite data",
+}
 
 _SERVERS: Final = "Servers: "
 
@@ -56,35 +56,24 @@ class Surface:
         """The tool to try first."""
         return next(iter(self.ceilings))
 
-    def check(self, name: str, tool_id: str, risk: ToolRisk) -> None:
+    def check(self, name: str, tool_id: str, risk: RiskClass) -> None:
         """See to it that a tool is run by one that runs such tools.
 
         Raises:
             NotPermitted: It is not; the hint names one that does.
         """
-        found, ceiling = risk_class(risk), self.ceilings[name]
-        if _ORDER.index(found) <= _ORDER.index(ceiling):
+        if is_covered(risk, self.ceilings[name]):
             return
-        right = next(each for each, bound in self.ceilings.items() if bound == found)
-        does = f"nobody has declared what {quoted(tool_id)} does"
-        if risk.effects != "unknown" or risk.destructive:
-            does = f"{quoted(tool_id)} {_MAY[found]}"
+        right = next(each for each, bound in self.ceilings.items() if is_covered(risk, bound))
         raise NotPermitted(
-            f"`{name}` runs only tools {_RUNS[ceiling]}, and {does}.",
+            f"`{name}` runs only tools {_RUNS[self.ceilings[name]]}, and {quoted(tool_id)} {_DOES[risk]}.",
             hint=f"Nothing was run. Call `{right}` with the same arguments.",
-            details={"use": right, "risk": found},
+            details={"use": right, "risk": risk},
         )
 
 
 def _introducing(tool: Mapping[str, Any], digest: str) -> Mapping[str, Any]:
     return {**tool, "description": f"{tool['description']} {_SERVERS}{digest}"} if digest else tool
-
-
-def risk_class(risk: ToolRisk) -> RiskClass:
-    """What a tool of this risk may do at worst; one whose effects are unknown may do anything."""
-    if risk.destructive or risk.effects == "unknown":
-        return "destructive"
-    return "write" if risk.effects == "write" else "read"
 
 
 ONE: Final = Surface(tools=META_TOOLS, instructions=INSTRUCTIONS, ceilings={EXECUTE: "destructive"})

@@ -13,7 +13,7 @@ import orjson
 
 from toolcrib_core import ToolRisk
 from toolcrib_core.wording import listed
-from toolcrib_mcp.catalog import HydrationResult, UpstreamTerms
+from toolcrib_mcp.catalog import Declared, HydrationResult, UpstreamTerms
 from toolcrib_mcp.config import GatewayConfig, GatewaySettings, ServerConfig, ServerSettings, reveal
 from toolcrib_mcp.config.loading import namespace_of
 from toolcrib_mcp.config.templates import Template, Variable
@@ -105,6 +105,11 @@ class HubServer:
         """What one of its tools may do, as the operator sees it."""
         override = self.settings.risk_of(tool.upstream_name)
         return tool.definition.risk if override is None else override.applied_to(tool.definition.risk)
+
+    def declared_by(self, tool: HydrationResult) -> Declared:
+        """What one of its tools declares that it does; nothing where the configuration says what its effects are."""
+        override = self.settings.risk_of(tool.upstream_name)
+        return tool.declared if override is None or override.effects is None else "nothing"
 
     def upstream(
         self,

@@ -7,13 +7,24 @@ from typing import TYPE_CHECKING
 from toolcrib_core.faces import lazy_face
 
 if TYPE_CHECKING:
+    from toolcrib_mcp.policy.answers import (
+        ANSWERS_FILE,
+        Answer,
+        AnswerFile,
+        Answers,
+        MemoryAnswers,
+        SharedAnswers,
+        answers_path,
+        remember_answer,
+        short_name,
+    )
     from toolcrib_mcp.policy.budgets import CallBudgets, forget_usage
     from toolcrib_mcp.policy.counts import CallCount
     from toolcrib_mcp.policy.limits import CallLimits
     from toolcrib_mcp.policy.model import CountEntry, PolicyDocument, RuleEntry
     from toolcrib_mcp.policy.reading import POLICY_FILE, parse_policy, read_policy
     from toolcrib_mcp.policy.remarks import remarks_on
-    from toolcrib_mcp.policy.rules import CONFIGURATION, DEFAULT, Policy, PolicyJudgement, PolicyRule
+    from toolcrib_mcp.policy.rules import DEFAULT, REQUIRES_APPROVAL, SCAN, Policy, PolicyJudgement, PolicyRule
     from toolcrib_mcp.policy.source import PolicySource, policy_path
     from toolcrib_mcp.policy.subjects import PolicySubject, subject_of
     from toolcrib_mcp.policy.tables import USAGE_LINE
@@ -21,13 +32,16 @@ if TYPE_CHECKING:
 
 # Lazily, since only who keeps budgets needs the database.
 _NAMES = {
+    "answers": (
+        "ANSWERS_FILE Answer AnswerFile Answers MemoryAnswers SharedAnswers answers_path remember_answer short_name"
+    ),
     "budgets": "CallBudgets forget_usage",
     "counts": "CallCount",
     "limits": "CallLimits",
     "model": "CountEntry PolicyDocument RuleEntry",
     "reading": "POLICY_FILE parse_policy read_policy",
     "remarks": "remarks_on",
-    "rules": "CONFIGURATION DEFAULT Policy PolicyJudgement PolicyRule",
+    "rules": "DEFAULT REQUIRES_APPROVAL SCAN Policy PolicyJudgement PolicyRule",
     "source": "PolicySource policy_path",
     "subjects": "PolicySubject subject_of",
     "tables": "USAGE_LINE",
@@ -36,14 +50,20 @@ _NAMES = {
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
-    "CONFIGURATION",
+    "ANSWERS_FILE",
     "DEFAULT",
     "POLICY_FILE",
+    "REQUIRES_APPROVAL",
+    "SCAN",
     "USAGE_LINE",
+    "Answer",
+    "AnswerFile",
+    "Answers",
     "CallBudgets",
     "CallCount",
     "CallLimits",
     "CountEntry",
+    "MemoryAnswers",
     "Policy",
     "PolicyDocument",
     "PolicyJudgement",
@@ -51,13 +71,17 @@ __all__ = [
     "PolicySource",
     "PolicySubject",
     "RuleEntry",
+    "SharedAnswers",
+    "answers_path",
     "append_rule",
     "forget_usage",
     "parse_policy",
     "policy_path",
     "read_policy",
     "remarks_on",
+    "remember_answer",
     "rule_text",
+    "short_name",
     "subject_of",
 ]
 

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from toolcrib_core import ToolRisk
+from toolcrib_mcp.policy.risks import RiskClass, risk_class
 
 if TYPE_CHECKING:
+    from toolcrib_mcp.catalog import Declared
     from toolcrib_mcp.policy.model import ScopeEntry
     from toolcrib_mcp.safeguards.call import GuardedCall
 
@@ -27,6 +29,17 @@ class PolicySubject:
     risk: ToolRisk
     """What the tool may do, as the operator sees it."""
     principal: str
+    declared: Declared = "nothing"
+    """What its server declares that it does. No rule goes by this: it only decides where no rule is about the call."""
+    flags: tuple[str, ...] = ()
+    """Why the scan flags the tool."""
+    definition: str = ""
+    """The digest of all that the server says about the tool."""
+
+    @property
+    def risk_class(self) -> RiskClass:
+        """What the tool may do at worst."""
+        return risk_class(self.risk, self.declared, flagged=bool(self.flags))
 
     @property
     def short_id(self) -> str:
@@ -42,6 +55,9 @@ def subject_of(call: GuardedCall) -> PolicySubject:
         tool_id=call.tool.tool_id,
         risk=call.risk,
         principal=call.principal,
+        declared=call.declared,
+        flags=call.flags,
+        definition=call.tool.digest,
     )
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
-import json
 import os
-import secrets
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.config.files import TOML_LIMITS, Document
 from toolcrib_mcp.config.findings import unusable_file
+from toolcrib_mcp.policy.files import lock_folder, replace_file, toml_value
 from toolcrib_mcp.policy.model import RuleEntry
 from toolcrib_mcp.policy.reading import policy_document, policy_of
 from toolcrib_mcp.policy.rules import Policy, PolicyRule
@@ -23,8 +19,8 @@ HEADER: Final = """\
 # What may run. `toolcrib policy show` prints it, `toolcrib policy explain TOOL` says why a call may run or not.
 #
 # Every rule is asked: deny counts more than ask, ask more than allow, in any order.
-# What no rule is about is for the default: "by-risk", "allow", "ask" or "deny". By risk, what only reads or writes
-# is allowed, and somebody is asked about what may destroy, or of which nobody has said what it does.
+# What no rule is about is for the default: "by-risk", "allow", "ask" or "deny". By risk, a tool runs if its server
+# declares that it only reads, or if you say what it does; toolcrib asks about the others, and can remember the answer.
 
 version = 1
 default = "by-risk"
@@ -53,11 +49,11 @@ def append_rule(path: Path, entry: RuleEntry) -> tuple[Policy, PolicyRule]:
     """
     target = Path(os.path.realpath(path))  # a link stays one
     try:
-        with _alone(target.parent):
+        with lock_folder(target.parent):
             before = policy_document(target).text if os.path.lexists(target) else HEADER
             document = _with_rule(target, before, entry)
             policy = policy_of(document)
-            _replace(target, document.text)
+            replace_file(target, document.text, mode=target.stat().st_mode & 0o777 if target.exists() else 0o644)
     except OSError as failure:
         raise unusable_file(path, f"{quoted(path.name)} cannot be written: {failure.strerror}.") from None
     return policy, policy.rules[-1]
@@ -66,7 +62,7 @@ def append_rule(path: Path, entry: RuleEntry) -> tuple[Policy, PolicyRule]:
 def rule_text(entry: RuleEntry) -> str:
     """A rule as it stands in a file."""
     told = entry.model_dump(mode="json", exclude_none=True)
-    lines = [f"{field} = {_toml(told[field])}" for field in _FIELDS if field in told]
+    lines = [f"{field} = {toml_value(_plain(told[field]))}" for field in _FIELDS if field in told]
     return "\n".join(["[[rule]]", *lines, ""])
 
 
@@ -90,32 +86,5 @@ def _inline(entry: RuleEntry) -> str:
     return f"{{{', '.join(rule_text(entry).splitlines()[1:])}}}"
 
 
-def _toml(value: str | list[str]) -> str:
-    # What JSON writes is TOML, but for this one character.
-    text = json.dumps(value[0] if isinstance(value, list) and len(value) == 1 else value, ensure_ascii=False)
-    return text.replace("\x7f", "\\u007f")
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Nobody else who asks is in here: of two rules that are added at once, both are there."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _replace(path: Path, text: str) -> None:
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+def _plain(value: str | list[str]) -> str | list[str]:
+    return value[0] if isinstance(value, list) and len(value) == 1 else value

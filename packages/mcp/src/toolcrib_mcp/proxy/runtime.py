@@ -133,7 +133,15 @@ class ProxyRuntime:
             ToolError: As `execute`, and what the checkpoint refuses.
             RpcError: As `execute`.
         """
-        call = GuardedCall(tool=tool, arguments=arguments, request=request, risk=self.risk_of(tool), check=check)
+        call = GuardedCall(
+            tool=tool,
+            arguments=arguments,
+            request=request,
+            risk=self.risk_of(tool),
+            declared=self.hub.server(tool.upstream).declared_by(tool),
+            flags=self.hub.catalog.snapshot().flags_of(tool.tool_id),
+            check=check,
+        )
         if self._checkpoint is None:
             call.check_risk()
             return await self._send(tool, arguments, request)

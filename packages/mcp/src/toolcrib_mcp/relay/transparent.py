@@ -134,6 +134,8 @@ class TransparentService:
             arguments=arguments if isinstance(arguments, Mapping) else {},
             request=request,
             risk=self._hub.server(tool.upstream).risk_of(tool),
+            declared=self._hub.server(tool.upstream).declared_by(tool),
+            flags=self._hub.catalog.snapshot().flags_of(tool.tool_id),
             listed=listed,
         )
         return await self._checkpoint.run(call, send)

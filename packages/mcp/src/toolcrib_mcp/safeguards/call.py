@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from toolcrib_core import ToolRisk
 from toolcrib_core.schema.canonical import digest
+from toolcrib_mcp.policy.risks import risk_class
 
 if TYPE_CHECKING:
-    from toolcrib_mcp.catalog import HydrationResult
+    from toolcrib_core import ToolRisk
+    from toolcrib_mcp.catalog import Declared, HydrationResult
     from toolcrib_mcp.front.service import Request
+    from toolcrib_mcp.policy.risks import RiskClass
 
-RiskCheck: TypeAlias = Callable[[str, ToolRisk], None]
+RiskCheck: TypeAlias = "Callable[[str, RiskClass], None]"
 """Raises `NotPermitted` for a tool, by its id, whose risk is too high for where the call came through."""
 
 LOCAL: Final = "local"
@@ -31,6 +33,10 @@ class GuardedCall:
     request: Request
     risk: ToolRisk
     """What the tool may do, as the operator sees it."""
+    declared: Declared = "nothing"
+    """What its server declares that it does."""
+    flags: tuple[str, ...] = ()
+    """Why the scan flags the tool."""
     listed: bool = True
     """Whether its server lists the tool; only the transparent proxy passes on what is not listed, and nothing of that
     can be pinned."""
@@ -44,7 +50,7 @@ class GuardedCall:
             NotPermitted: It does not.
         """
         if self.check is not None:
-            self.check(self.tool.tool_id, self.risk)
+            self.check(self.tool.tool_id, risk_class(self.risk, self.declared, flagged=bool(self.flags)))
 
     @property
     def principal(self) -> str:

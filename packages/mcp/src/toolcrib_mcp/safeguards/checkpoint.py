@@ -75,7 +75,7 @@ class Checkpoint:
         if self.pins is not None and call.listed:
             self.pins.check(call.tool)
         call.check_risk()
-        policy = self.policy.current()
+        policy = await self.policy.latest()
         judgement = notes.judgement = policy.judge(subject_of(call))
         if judgement.decision == "deny":
             raise _denied(call, judgement)
@@ -109,7 +109,9 @@ class Checkpoint:
         """Nothing, when somebody allows the call; what to answer its client, when the client has to ask somebody."""
         if self.desk is None:
             raise _denied(call, judgement)
-        cleared = await self.desk.clear(call, reason=judgement.reason, policy_version=version)
+        cleared = await self.desk.clear(
+            call, reason=judgement.reason, policy_version=version, lasting=judgement.lasting
+        )
         if isinstance(cleared, Question):
             return cleared.result
         notes.approval = cleared

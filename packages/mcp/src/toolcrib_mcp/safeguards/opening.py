@@ -10,15 +10,34 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
-from toolcrib_mcp.approvals import APPROVALS_LINE, ApprovalBook, ApprovalDesk, StateKey, forget_questions, state_key
+from toolcrib_mcp.approvals import (
+    APPROVALS_LINE,
+    COMMAND,
+    ApprovalBook,
+    ApprovalDesk,
+    StateKey,
+    forget_questions,
+    state_key,
+)
 from toolcrib_mcp.audit import AUDIT_LINE, open_journal
 from toolcrib_mcp.idempotency import IdempotentCalls
 from toolcrib_mcp.pins import PINS_LINE, PinBook, open_pins
-from toolcrib_mcp.policy import USAGE_LINE, CallBudgets, CallLimits, PolicySource, forget_usage
+from toolcrib_mcp.policy import (
+    USAGE_LINE,
+    AnswerFile,
+    Answers,
+    CallBudgets,
+    CallLimits,
+    MemoryAnswers,
+    PolicySource,
+    SharedAnswers,
+    answers_path,
+    forget_usage,
+)
 from toolcrib_mcp.redaction import ResultRedactor, configured_secrets
 from toolcrib_mcp.safeguards.checkpoint import Checkpoint
 from toolcrib_mcp.safeguards.noting import CallRecorder
-from toolcrib_mcp.shared import SHARED_LINE, forget_notes, shared_key
+from toolcrib_mcp.shared import SHARED_LINE, Notes, forget_notes, shared_key
 from toolcrib_mcp.state_files import ARTIFACTS
 from toolcrib_runtime.guards.secrets import Scrubber, Secret
 from toolcrib_store import SqlLedger, Store, open_store, sweeping
@@ -89,7 +108,8 @@ async def open_safeguards(
         store = holding.enter_context(await asyncio.to_thread(open_database, target, shared=shared is not None))
         replicated = None if shared is None else await asyncio.to_thread(shared_key, store, shared.sealed_with)
         key = state_key(state_dir) if replicated is None else replicated
-        policy = PolicySource.of(config)
+        answers = await asyncio.to_thread(open_answers, config, directory, store if replicated else None)
+        policy = PolicySource.of(config, answers=answers)
         sweeps = dict(sweep for line, sweep in GATEWAY_SWEEPS.items() if line in store.lines)
         await holding.enter_async_context(sweeping(store, more=sweeps))
         ledger = SqlLedger(store)
@@ -109,7 +129,7 @@ async def open_safeguards(
                 pins=pins,
                 limits=CallLimits(policy),
                 budgets=CallBudgets(policy, store),
-                desk=_desk(store, key, keeps=state_dir is not None or shared is not None),
+                desk=_desk(store, key, answers, keeps=state_dir is not None or shared is not None),
                 idempotent=IdempotentCalls(ledger, key),
                 redactor=ResultRedactor(known, known_formats=config.settings.redact == "known-formats"),
                 recorder=recorder,
@@ -126,11 +146,24 @@ def open_database(target: Path | str, *, shared: bool = False) -> Store:
     return open_store(target, lines=GATEWAY_LINES if shared else GATEWAY_LINES[:-1])
 
 
-def _desk(store: Store, key: StateKey, *, keeps: bool) -> ApprovalDesk:
+def open_answers(config: GatewayConfig, state_dir: Path | None, shared: Store | None) -> Answers:
+    """The answers that are remembered for a configuration: in the database that is `shared`, or else in a file.
+
+    Raises:
+        ConfigError: The file cannot be used.
+    """
+    if shared is not None:
+        return SharedAnswers(Notes(shared, kind="answer"))
+    path = answers_path(config, state_dir)
+    return MemoryAnswers() if path is None else AnswerFile(path)
+
+
+def _desk(store: Store, key: StateKey, answers: Answers, *, keeps: bool) -> ApprovalDesk:
     book = ApprovalBook(store, key)
     shared = store if SHARED_LINE in store.lines else None
-    # What ends with this process nobody can decide at the command line.
-    return ApprovalDesk(book, shared=shared) if keeps else ApprovalDesk(book, command=None)
+    # A call that ends with this process cannot be decided at the command line.
+    command = COMMAND if keeps else None
+    return ApprovalDesk(book, shared=shared, command=command, answers=answers)
 
 
 async def _recorder(

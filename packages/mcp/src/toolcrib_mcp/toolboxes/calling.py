@@ -79,7 +79,7 @@ class Calling:
     ) -> dict[str, Any]:
         if decision == "no":
             return error_result(declined(self.definition.id), self.definition)
-        if decision == "yes":
+        if decision == "once":
             try:
                 approval = self.toolbox.grant(pending, by=who_answers(self.request.caller))
             except ToolError as refused:

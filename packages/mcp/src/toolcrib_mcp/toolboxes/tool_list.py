@@ -20,6 +20,7 @@ from toolcrib_core import (
 )
 from toolcrib_core.json_values import thaw
 from toolcrib_core.wording import kind_of
+from toolcrib_mcp.catalog import META_REQUIRES_APPROVAL
 from toolcrib_mcp.front.envelope import INVALID_PARAMS
 from toolcrib_mcp.front.wrapping import needs_wrapper, wrapped_schema
 from toolcrib_mcp.outward import outward
@@ -103,6 +104,8 @@ class ToolList:
         annotations = {key: value for key, value in _mapping(theirs.get("annotations")).items() if key not in _HINTS}
         told["annotations"] = annotations | hints_of(definition.risk)
         told["_meta"] = _mapping(theirs.get("_meta")) | {META_ID: definition.id}
+        if definition.risk.requires_approval:
+            told["_meta"][META_REQUIRES_APPROVAL] = True
         if definition.version is not None:
             told["_meta"][META_VERSION] = definition.version
         return told

@@ -54,11 +54,11 @@ def ask_by_risk(definition: ToolDefinition) -> Verdict:
         return _ALLOW
     reasons = []
     if risk.destructive:
-        reasons.append("it may delete or overwrite what cannot be had back")
+        reasons.append("it may delete or overwrite data")
     if risk.requires_approval:
-        reasons.append("the tool says of itself that it needs approval")
+        reasons.append("it is marked as requiring approval for each call")
     if risk.effects == "unknown":
-        reasons.append('nobody has declared what it does (a tool that only reads says `effects="read"`)')
+        reasons.append('it does not declare what it does (a tool that only reads says `effects="read"`)')
     return Verdict(decision="ask", reason=", and ".join(reasons))
 
 
