@@ -70,7 +70,7 @@ class Server:
         part = _installed(parts[self.name])
         if self.program is not None and not self.program.is_file():
             raise Unavailable(f"`{self.program}` is not installed")
-        environment = {**_OFFLINE, "HOME": str(fixtures.folder), **self.environment}
+        environment = {**_OFFLINE, **self.environment}
         if part.kind == "python":
             distribution = part.pin["requirements"][0].partition("==")[0]
             program, arguments = str(part.folder / "bin" / (self.script or distribution)), self.arguments
@@ -185,6 +185,7 @@ def _local(fixtures: Fixtures) -> tuple[Server, ...]:
     contents = {"contents": "# Heron", "input_format": "markdown", "output_format": "html"}
     question = {"sql": f"SELECT max(count) FROM '{folder / 'files' / 'sheet.csv'}'"}  # noqa: S608  # our own file
     sightings = {"query": "SELECT count(*) FROM sightings"}
+    workbook = str(folder / "files" / "birds.xlsx")
     return (
         Server(
             name="obsidian",
@@ -195,13 +196,7 @@ def _local(fixtures: Fixtures) -> tuple[Server, ...]:
             name="excel",
             arguments=("stdio",),
             environment={"EXCEL_FILES_PATH": str(folder / "files")},
-            calls=(
-                Call(
-                    tool="describe_workbook",
-                    arguments={"path": str(folder / "files" / "absent.xlsx")},
-                    holds="does not exist",
-                ),
-            ),
+            calls=(Call(tool="describe_workbook", arguments={"path": workbook}, holds="A1:C181"),),
         ),
         Server(
             name="markitdown", calls=(Call(tool="convert_to_markdown", arguments={"uri": report}, holds="**seven**"),)

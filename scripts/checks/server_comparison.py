@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from checks.descendants import adopt_orphans, end_descendants
 from checks.real_servers import install, select_parts
@@ -25,17 +25,20 @@ from checks.stdio_client import Message, ServerCommand, ServerEnded, StdioClient
 Mode: TypeAlias = Literal["transparent", "gateway"]
 MODES: Final[tuple[Mode, ...]] = ("transparent", "gateway")
 
+ALLOW: Final = 'version = 1\ndefault = "allow"\n'
+
 EXPLAINED: Final[Mapping[tuple[str, Mode, str], str]] = {}
 """By server (`*` for each), mode and place: why a difference is right."""
 
+_Result = TypeVar("_Result")
 _AT_ONCE: Final = 6
+_START_SECONDS: Final = 180.0
 _READY_SECONDS: Final = 240.0
 _CALL_SECONDS: Final = 180.0
 _SHOWN_CHARACTERS: Final = 300
 _UNAVAILABLE: Final = "io.toolcrib/unavailable"
 _END_SECONDS: Final = 20.0
 _PAUSE_SECONDS: Final = 0.5
-_EXECUTE: Final = "tool_execute"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,8 +171,15 @@ async def observe_through(
     config = write_config(folder, {each.name: commands[each.name] for each in servers})
     try:
         async with connect(serve_command(config, mode)) as client:
-            listed = await list_all(client) if mode == "transparent" else None
-            return {each.name: await _observe_one(client, each, listed) for each in servers}
+            if mode == "gateway":
+                return {each.name: await _execute_calls(client, each) for each in servers}
+            tools, missing = await list_all(client)
+            return {
+                each.name: Observation(tools=None, failure=_shown(missing[each.name]))
+                if each.name in missing
+                else await _call_listed(client, each, tools, prefix=f"{each.name}__" if len(servers) > 1 else "")
+                for each in servers
+            }
     except (ServerEnded, TimeoutError) as failure:
         failed = Observation(tools=None, failure=_shown(f"{type(failure).__name__}: {failure}"))
         return dict.fromkeys((each.name for each in servers), failed)
@@ -181,7 +191,7 @@ async def observe_starts(server: Server, command: ServerCommand, folder: Path) -
     found = []
     for _ in range(server.starts - 1):
         async with connect(serve_command(config, "transparent")) as client:
-            found.append(Observation(tools=_own_tools(server.name, (await list_all(client))[0])))
+            found.append(Observation(tools=_by_name((await list_all(client))[0])))
     return found
 
 
@@ -196,28 +206,22 @@ async def list_all(client: StdioClient) -> tuple[list[Message], dict[str, str]]:
             await asyncio.sleep(_PAUSE_SECONDS)
 
 
-async def _observe_one(
-    client: StdioClient, server: Server, listed: tuple[list[Message], dict[str, str]] | None
-) -> Observation:
-    if listed is None:
-        calls = [
-            (_EXECUTE, {"tool_id": f"{server.name}__{each.tool}", "args": each.arguments}) for each in server.calls
-        ]
-        answers = [await client.call_tool(name, arguments, seconds=_CALL_SECONDS) for name, arguments in calls]
-        return Observation(tools=None, answers=tuple(answers))
-    tools, missing = listed
-    if server.name in missing:
-        return Observation(tools=None, failure=_shown(missing[server.name]))
-    answers = [
-        await client.call_tool(f"{server.name}__{each.tool}", each.arguments, seconds=_CALL_SECONDS)
-        for each in server.calls
-    ]
-    return Observation(tools=_own_tools(server.name, tools), answers=tuple(answers))
+async def _execute_calls(client: StdioClient, server: Server) -> Observation:
+    calls = [{"tool_id": f"{server.name}__{each.tool}", "args": each.arguments} for each in server.calls]
+    answers = [await client.call_tool("tool_execute", each, seconds=_CALL_SECONDS) for each in calls]
+    return Observation(tools=None, answers=tuple(answers))
 
 
-def _own_tools(server: str, listed: Iterable[Message]) -> dict[str, Message]:
-    prefix = f"{server}__"
-    return {tool["name"].removeprefix(prefix): tool for tool in listed if tool["name"].startswith(prefix)}
+async def _call_listed(client: StdioClient, server: Server, listed: Sequence[Message], *, prefix: str) -> Observation:
+    """In transparent mode: a server alone keeps the names of its tools, several have theirs before them."""
+    own = _by_name((tool for tool in listed if tool["name"].startswith(prefix)), prefix=prefix)
+    calls = [(f"{prefix}{each.tool}", each.arguments) for each in server.calls]
+    answers = [await client.call_tool(name, arguments, seconds=_CALL_SECONDS) for name, arguments in calls]
+    return Observation(tools=own, answers=tuple(answers))
+
+
+def _by_name(tools: Iterable[Message], *, prefix: str = "") -> dict[str, Message]:
+    return {tool["name"].removeprefix(prefix): tool for tool in tools}
 
 
 async def compare_all(
@@ -270,15 +274,18 @@ def _start_differences(
         missing = sorted(direct.keys() - (each.tools or {}).keys())
         if missing:
             place, listed = f"start {number}: tools", f"{len(direct)} listed"
-            through = f"not listed: {', '.join(missing)}"
+            through = _shown(f"not listed: {', '.join(missing)}")
             yield Difference(server=server.name, mode="transparent", place=place, direct=listed, through=through)
 
 
-def write_config(folder: Path, commands: Mapping[str, ServerCommand]) -> Path:
-    """A configuration of these servers, in which every call is allowed: compared is what passes."""
+def write_config(folder: Path, commands: Mapping[str, ServerCommand], *, policy: str | None = ALLOW) -> Path:
+    """A configuration of these servers: with a policy that allows every call, or with the default one."""
+    entries = {name: each.entry for name, each in commands.items()}
+    patient = {name: {"startTimeout": _START_SECONDS} for name in commands}  # several start at once, on two cores
     file = folder / "mcp.json"
-    file.write_text(json.dumps({"mcpServers": {name: each.entry for name, each in commands.items()}}), "utf-8")
-    file.with_name("toolcrib.policy.toml").write_text('version = 1\ndefault = "allow"\n', encoding="utf-8")
+    file.write_text(json.dumps({"mcpServers": entries, "toolcrib": {"servers": patient}}), encoding="utf-8")
+    if policy is not None:
+        file.with_name("toolcrib.policy.toml").write_text(policy, encoding="utf-8")
     return file
 
 
@@ -345,7 +352,7 @@ def main(arguments: list[str] | None = None) -> int:
             for part, reason in install(select_parts(each.name for each in servers)).items():
                 print(f"NOTICE: `{part}` cannot be installed: {reason}", file=sys.stderr)
             try:
-                comparisons = asyncio.run(_until_ended(compare_all(servers, fixtures, folder)))
+                comparisons = asyncio.run(until_ended(compare_all(servers, fixtures, folder)))
             finally:
                 for pid, line in end_descendants(patience=_END_SECONDS).items():
                     print(f"NOTICE: killed process {pid}, which was left: {line}", file=sys.stderr)
@@ -353,9 +360,9 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if any(each.unexplained for each in comparisons) else 0
 
 
-async def _until_ended(comparing: Coroutine[Any, Any, list[Comparison]]) -> list[Comparison]:
+async def until_ended(work: Coroutine[Any, Any, _Result]) -> _Result:
     """Cancelled by SIGTERM, too, so that every process is ended."""
-    task = asyncio.ensure_future(comparing)
+    task = asyncio.ensure_future(work)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     return await task
 

@@ -14,6 +14,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
+from zipfile import ZipFile
 
 BIRDS: Final = ("heron", "kingfisher", "dipper", "coot", "grebe", "teal")
 SHEET_ROWS: Final = 181
@@ -38,6 +39,27 @@ clusters: [{name: pond, cluster: {server: "http://127.0.0.1:9"}}]
 users: [{name: pond, user: {}}]
 """
 """A cluster that is not there."""
+
+_LOG_LINES: Final = 1_500
+_LOG_ERRORS: Final = (250, 750, 1_250)
+_SHEET: Final = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_RELATIONS: Final = "http://schemas.openxmlformats.org/package/2006/relationships"
+_OFFICE: Final = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_TYPES: Final = "http://schemas.openxmlformats.org/package/2006/content-types"
+_KIND: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+_WORKBOOK: Final = {
+    "[Content_Types].xml": f"""<Types xmlns="{_TYPES}">
+<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>
+<Override PartName="/xl/workbook.xml" ContentType="{_KIND}.sheet.main+xml"/>
+<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{_KIND}.worksheet+xml"/></Types>""",
+    "_rels/.rels": f"""<Relationships xmlns="{_RELATIONS}">
+<Relationship Id="r1" Type="{_OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>""",
+    "xl/workbook.xml": f"""<workbook xmlns="{_SHEET}" xmlns:r="{_OFFICE}">
+<sheets><sheet name="Sightings" sheetId="1" r:id="r1"/></sheets></workbook>""",
+    "xl/_rels/workbook.xml.rels": f"""<Relationships xmlns="{_RELATIONS}">
+<Relationship Id="r1" Type="{_OFFICE}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>""",
+}
+"""Every part of a workbook but its sheet."""
 
 _COMMITS: Final = (
     ("heron.txt", "Add a heron"),
@@ -91,21 +113,51 @@ def write_files(folder: Path) -> None:
     (folder / "memory.jsonl").write_text(json.dumps({"type": "entity", **_BIRD}), encoding="utf-8")
     (folder / "kubeconfig").write_text(_KUBECONFIG, encoding="utf-8")
     (folder / "files" / "sheet.csv").write_text("\n".join(_sheet_lines()) + "\n", encoding="utf-8")
+    (folder / "files" / "pond.log").write_text("\n".join(log_lines()) + "\n", encoding="utf-8")
+    _write_workbook(folder / "files" / "birds.xlsx")
     _write_database(folder / "birds.db")
     _write_repository(folder / "repo")
 
 
+def log_lines() -> Iterator[str]:
+    """The lines of `files/pond.log`."""
+    for number in range(_LOG_LINES):
+        level, text = ("ERROR", "the weir is blocked") if number in _LOG_ERRORS else ("INFO", "the water is clear")
+        yield f"2026-05-01T{number // 60 % 24:02}:{number % 60:02}:00Z {level} gauge {number}: {text}"
+
+
+def _sightings() -> Iterator[tuple[int, str, int]]:
+    for day in range(1, SHEET_ROWS):
+        yield day, BIRDS[day % len(BIRDS)], day * 7 % 23
+
+
 def _sheet_lines() -> Iterator[str]:
     yield "day,bird,count"
-    for day in range(1, SHEET_ROWS):
-        yield f"{day},{BIRDS[day % len(BIRDS)]},{day * 7 % 23}"
+    for day, bird, count in _sightings():
+        yield f"{day},{bird},{count}"
+
+
+def _write_workbook(file: Path) -> None:
+    """The same rows as one sheet, `Sightings`."""
+    rows = [f"<row>{''.join(map(_text_cell, ('day', 'bird', 'count')))}</row>"]
+    rows += [
+        f"<row><c><v>{day}</v></c>{_text_cell(bird)}<c><v>{count}</v></c></row>" for day, bird, count in _sightings()
+    ]
+    with ZipFile(file, "w") as workbook:
+        for name, text in _WORKBOOK.items():
+            workbook.writestr(name, text)
+        sheet = f'<worksheet xmlns="{_SHEET}"><sheetData>{"".join(rows)}</sheetData></worksheet>'
+        workbook.writestr("xl/worksheets/sheet1.xml", sheet)
+
+
+def _text_cell(text: str) -> str:
+    return f'<c t="inlineStr"><is><t>{text}</t></is></c>'
 
 
 def _write_database(file: Path) -> None:
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("CREATE TABLE sightings (day INTEGER, bird TEXT, number INTEGER)")
-        rows = [(day, BIRDS[day % len(BIRDS)], day * 7 % 23) for day in range(1, SHEET_ROWS)]
-        connection.executemany("INSERT INTO sightings VALUES (?, ?, ?)", rows)
+        connection.executemany("INSERT INTO sightings VALUES (?, ?, ?)", _sightings())
 
 
 def _write_repository(repository: Path) -> None:

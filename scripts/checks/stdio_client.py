@@ -53,6 +53,8 @@ class StdioClient:
         self._pending: dict[int, asyncio.Future[Message]] = {}
         self._last_id = 0
         self._stderr: deque[str] = deque(maxlen=_STDERR_LINES)
+        self.instructions = ""
+        """What the server says of itself to a model."""
 
     async def request(self, method: str, params: Mapping[str, Any], *, seconds: float = 120.0) -> Message:
         """The response without its id: `{"result": …}` or `{"error": …}`.
@@ -83,14 +85,20 @@ class StdioClient:
                 return tools
             params = {"cursor": page["nextCursor"]}
 
-    async def initialize(self) -> Message:
-        """Open the session, and return the result of `initialize`."""
+    async def initialize(self) -> None:
+        """Open the session.
+
+        Raises:
+            ServerEnded: The server refuses.
+        """
         offered: Message = {"elicitation": {}} if self._elicit is not None else {}
         me = {"name": "toolcrib-checks", "version": "1"}
         params = {"protocolVersion": _VERSION, "capabilities": offered, "clientInfo": me}
         response = await self.request("initialize", params)
+        if "error" in response:
+            raise ServerEnded(f"initialize: {response['error'].get('message')}")
         await self._send({"method": "notifications/initialized"})
-        return dict(response.get("result", {}))
+        self.instructions = response.get("result", {}).get("instructions") or ""
 
     async def read_messages(self) -> None:
         """Hand each response to its request, and answer what the server asks; returns when the server ends."""
@@ -137,7 +145,7 @@ class StdioClient:
 async def connect(command: ServerCommand, *, elicit: Elicit | None = None) -> AsyncIterator[StdioClient]:
     """Start a server and open a session; with `elicit`, the client offers elicitation. All is ended afterwards.
 
-    The server has the whole environment of this process, as most clients hand it on.
+    The server has the whole environment of this process, as most clients hand it on, and its folder as its home.
     """
     process = await asyncio.create_subprocess_exec(
         command.program,
@@ -145,7 +153,7 @@ async def connect(command: ServerCommand, *, elicit: Elicit | None = None) -> As
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, **command.environment},
+        env={**os.environ, "HOME": str(command.folder), **command.environment},
         cwd=command.folder,
         limit=_LINE_BYTES,
         start_new_session=True,
