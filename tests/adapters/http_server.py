@@ -31,10 +31,21 @@ class Refused(Exception):
 
 
 class Script:
-    """What a model says, turn by turn, and what it was asked."""
+    """What a model says, turn by turn or in answer to each request, and what it was asked.
 
-    def __init__(self, turns: Sequence[Sequence[dict[str, Any]]]) -> None:
-        self._turns = iter(turns)
+    Where the requests come from a real client, `checked=False` leaves out what the API would refuse: that is for
+    requests of ours.
+    """
+
+    def __init__(
+        self,
+        turns: Sequence[Sequence[dict[str, Any]]] | Callable[[dict[str, Any]], Sequence[dict[str, Any]]],
+        *,
+        checked: bool = True,
+    ) -> None:
+        remaining = iter(() if callable(turns) else turns)
+        self._decide = turns if callable(turns) else lambda _: next(remaining)
+        self.checked = checked
         self.requests: list[dict[str, Any]] = []
         self.bodies: list[bytes] = []
 
@@ -42,7 +53,7 @@ class Script:
         """The next turn, in answer to a request that was found to be good."""
         self.requests.append(request)
         self.bodies.append(body)
-        return list(next(self._turns))
+        return list(self._decide(request))
 
 
 def sse_reply(events: Iterable[tuple[str | None, object]]) -> Reply:

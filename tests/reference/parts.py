@@ -37,30 +37,31 @@ class Command:
 
 def node_package(name: str, *arguments: str, **environment: str) -> Command:
     """A part of npm, run by the Node that belongs to the parts."""
-    part = _installed(name)
+    part = installed(name)
     script = _package_folder(part) / _ENTRY_POINTS.get(name, "dist/index.js")
-    node = node_of(_installed("node").folder)
+    node = node_of(installed("node").folder)
     return Command(program=node, arguments=(str(script), *arguments), environment=environment)
 
 
 def python_server(name: str, *arguments: str, **environment: str) -> Command:
     """A server from the Python package index, in its own environment."""
-    program = _installed(name).folder / "bin" / f"mcp-server-{name}"
+    program = installed(name).folder / "bin" / f"mcp-server-{name}"
     return Command(program=program, arguments=arguments, environment=environment)
 
 
 def requirements_of_the_suite(revision: str) -> Path:
     """The file in which the conformance suite says what a revision of the protocol requires."""
-    part = _installed("conformance")
+    part = installed("conformance")
     return _package_folder(part) / "requirements" / f"{revision}.yaml"
 
 
-def _package_folder(part: Part) -> Path:
-    return part.folder / "node_modules" / str(part.pin["package"])
-
-
-def _installed(name: str) -> Part:
+def installed(name: str) -> Part:
+    """The part of this name; a test that asks for one that is not here is skipped, or fails under CI."""
     part = read_parts()[name]
     if not part.is_installed:
         real_part_missing(f"`{name}` is not installed; `scripts/reference {name}` installs it")
     return part
+
+
+def _package_folder(part: Part) -> Path:
+    return part.folder / "node_modules" / str(part.pin["package"])

@@ -1,0 +1,1 @@
+"""Real MCP clients before pretended models: what each client sends to its model of what toolcrib answers."""
