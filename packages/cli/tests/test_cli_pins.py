@@ -212,10 +212,15 @@ def test_nothing_is_approved_before_somebody_has_said_so(desk: Desk, monkeypatch
     assert desk.served(DRIFTED, WRITE) == ["write"]
 
 
-def test_what_somebody_has_approved_is_served(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.req("CL-3")
+@pytest.mark.parametrize("named", [("files", "read"), ("files:read",), ("files/read",), ("files:read#00000000",)])
+def test_what_somebody_has_approved_is_served(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, named: tuple[str, ...]
+) -> None:
     answer(monkeypatch, "y")
 
-    said = desk.fine("approve", "files", "read")
+    assert [each["tool"] for each in desk.json("diff", *named)["tools"]] == ["read"]
+    said = desk.fine("approve", *named)
 
     assert "1 tool approved" in said
     assert desk.served(DRIFTED, WRITE) == ["read", "write"]

@@ -35,7 +35,10 @@ ISSUE = {
     "novel": {"kept": True},
 }
 ISSUE_ID = "github:create_issue@1.4.0"
-ISSUE_FORMS = (ISSUE_ID, "github%3Acreate_issue%401.4.0", "github__create_issue")
+ISSUE_FORMS = (
+    *(ISSUE_ID, "github%3Acreate_issue%401.4.0", "github__create_issue"),
+    *("github:create_issue", "github/create_issue", "github.create_issue", "create_issue", "/github/create_issue"),
+)
 
 
 class ProxyCase(Case):

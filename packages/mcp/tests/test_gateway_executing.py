@@ -30,7 +30,7 @@ def calls(server: ScriptedServer) -> int:
     return server.methods.count("tools/call")
 
 
-@pytest.mark.req("GW-1.6", "GW-4.2")
+@pytest.mark.req("GW-1.6", "GW-4.2", "CL-3")
 @pytest.mark.parametrize("form", ISSUE_FORMS)
 async def test_a_call_reaches_the_tool_that_the_id_names_in_any_of_its_forms(form: str) -> None:
     server = github()
@@ -39,6 +39,32 @@ async def test_a_call_reaches_the_tool_that_the_id_names_in_any_of_its_forms(for
 
     assert result == CREATED
     assert server.params_of("tools/call") == {"name": "create_issue", "arguments": {"title": "Broken"}}
+
+
+@pytest.mark.req("CL-3")
+@pytest.mark.parametrize("form", ISSUE_FORMS)
+async def test_an_error_calls_the_tool_as_its_caller_did(form: str) -> None:
+    failing = github(**{"tools/call": RpcError(-32000, "No.")})
+    async with gatewayed({"github": failing}) as case:
+        wrong = error_of(await case.execute(form, titel="x"))
+        one = error_of(await case.execute(form, title="x", labels=[1]))
+
+    assert wrong["message"] == f"The arguments of `{form}` have 2 faults: see `violations`."
+    assert all(f"`{form}`" in each["message"] for each in wrong["details"]["violations"])
+    others = {f"`{each}`" for each in ISSUE_FORMS if each != form}
+    assert not any(each in json.dumps([wrong, one]) for each in others)
+
+
+@pytest.mark.req("CL-3")
+async def test_a_name_that_several_tools_have_is_answered_with_their_ids() -> None:
+    async with gatewayed({"github": github(), "gitlab": github()}) as case:
+        error = error_of(await case.execute("create_issue", title="x"))
+        result = await case.execute(error["details"]["didYouMean"][1], title="x")
+
+    assert error["error"] == "TOOL_NOT_FOUND"
+    assert error["message"] == "`create_issue` may be any of 2 tools."
+    assert error["details"]["didYouMean"] == [ISSUE_ID, "gitlab:create_issue@1.4.0"]
+    assert result == CREATED
 
 
 @pytest.mark.req("GW-4.4", "GW-7.2")
@@ -124,15 +150,13 @@ async def test_an_id_of_before_a_change_is_answered_with_the_one_that_took_its_p
 
 
 @pytest.mark.req("GW-7.6")
-async def test_a_path_in_place_of_an_id_is_answered_with_the_id_that_is_there() -> None:
+async def test_the_path_of_several_tools_in_place_of_an_id_is_answered_with_how_to_see_them() -> None:
     async with gatewayed({"github": github()}) as case:
         await case.browse(path="/")
-        leaf = error_of(await case.execute("/github/create_issue", title="x"))
         place = error_of(await case.execute("/github"))
         nowhere = error_of(await case.execute("/gitlab"))
 
-    assert leaf["error"] == place["error"] == nowhere["error"] == "TOOL_NOT_FOUND"
-    assert leaf["hint"] == f"Use `{ISSUE_ID}`."
+    assert place["error"] == nowhere["error"] == "TOOL_NOT_FOUND"
     assert "`tool_browse`" in place["hint"]
 
 
@@ -189,7 +213,7 @@ async def test_the_other_words_of_the_client_go_with_the_call() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [{}, {"tool_id": 3}, {"tool_id": ""}, {"tool_id": "x", "args": [1]}, {"tool_id": "x", "args": "{}"}, {"id": "x"}],
+    [{}, {"tool_id": 3}, {"tool_id": "x", "args": [1]}, {"tool_id": "x", "args": "{}"}, {"id": "x"}],
 )
 async def test_what_is_no_call_of_tool_execute_is_told_so(arguments: dict[str, Any]) -> None:
     async with gatewayed({"github": github()}) as case:

@@ -12,13 +12,11 @@ from toolcrib_cli.call_arguments import read_arguments
 from toolcrib_cli.edge import FAILED
 from toolcrib_cli.screen import print_json, print_text, printable, tell, working
 from toolcrib_cli.session import with_gateway
-from toolcrib_core import ResolutionError
-from toolcrib_core.wording import count, nearest, quoted
+from toolcrib_core.wording import count, quoted
 from toolcrib_mcp.errors import GatewayError
 from toolcrib_runtime.errors import ApprovalRequired
 
 if TYPE_CHECKING:
-    from toolcrib_mcp.catalog import CatalogSnapshot
     from toolcrib_mcp.front import Request
     from toolcrib_mcp.gateway import ExecuteResult, Gateway
 
@@ -39,11 +37,11 @@ def run_call(
 
     async def work(gateway: Gateway) -> ExecuteResult:
         snapshot = gateway.hub.catalog.snapshot()
-        tool_id = resolve(snapshot, tool)
-        arguments = read_arguments(pairs, args, snapshot.hydrate(tool_id).input_schema)
-        with working(f"Calling {tool_id} …") as stop_saying_so:
+        hydrated = snapshot.hydrate(tool)
+        arguments = read_arguments(pairs, args, hydrated.input_schema)
+        with working(f"Calling {hydrated.tool_id} …") as stop_saying_so:
             request = request_of_this_person(yes=yes, before_asking=stop_saying_so)
-            return await execute(gateway, tool_id, arguments, request=request)
+            return await execute(gateway, tool, arguments, request=request)
 
     try:
         result = with_gateway(choice, work, timeout=timeout, keeping=True)
@@ -73,25 +71,6 @@ async def execute(
         raise GatewayError(f"The server of {quoted(tool_id)} answered with an error: {failure.message}") from None
 
 
-def resolve(snapshot: CatalogSnapshot, name: str) -> str:
-    """The id of the tool that a person means: an id in any form, also without hash or version, or a name that one has.
-
-    Raises:
-        ResolutionError: No tool is called that, or several are.
-    """
-    try:
-        return snapshot.resolve(name)
-    except ResolutionError as failure:
-        if "#" in name:
-            raise
-        fitting = [each for each in snapshot.ids if name in _names(each)]
-        if len(fitting) == 1:
-            return fitting[0]
-        near = nearest(name, dict.fromkeys(known for each in snapshot.ids for known in _names(each)))
-        failure.hint = f"Did you mean {quoted(near)}?" if near else "Find it with `toolcrib search`."
-        raise
-
-
 def call_json(result: ExecuteResult) -> dict[str, Any]:
     """What `toolcrib call --json` prints."""
     told = {"tool": result.tool_id, "isError": result.is_error, "result": result.result}
@@ -108,12 +87,6 @@ def _how_to_allow(failure: ApprovalRequired, choice: Choice, tool: str) -> str:
         f"Nothing was run. To allow this call: {once}add `--yes`. "
         f"To see why it is asked about, and what changes that: `toolcrib policy explain {named}{where}`."
     )
-
-
-def _names(tool_id: str) -> tuple[str, str, str]:
-    plain = tool_id.partition("#")[0]
-    unversioned = plain.partition("@")[0]
-    return plain, unversioned, unversioned.rpartition(":")[2]
 
 
 def show(result: ExecuteResult) -> None:

@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from toolcrib_cli.asking import Choice
-from toolcrib_cli.call_command import resolve
 from toolcrib_cli.screen import print_json, printable, tell
 from toolcrib_cli.session import with_gateway
 from toolcrib_core import CatalogError, create_registry, registry_json
@@ -42,7 +41,7 @@ def run_export(*, choice: Choice, provider: str, tools: Sequence[str], fresh: bo
 
     async def work(gateway: Gateway) -> Exported:
         snapshot = gateway.hub.catalog.snapshot()
-        ids = [resolve(snapshot, each) for each in tools] if tools else list(snapshot.ids)
+        ids = [snapshot.resolve(each) for each in tools] if tools else list(snapshot.ids)
         return export(snapshot, ids)
 
     exported = with_gateway(choice, work, timeout=timeout, fresh=fresh)

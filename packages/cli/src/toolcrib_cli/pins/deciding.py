@@ -42,6 +42,7 @@ def approve_tools(
         StoreError: The database failed.
     """
     _check_which(server, every=every, what="tools to approve")
+    server, tool = opened.target(server, tool)
     waiting = opened.waiting(server, tool)
     _check_digest(waiting, digest)
     if not as_json:
@@ -78,6 +79,7 @@ def reset_pins(
         StoreError: The database failed.
     """
     _check_which(server, every=every, what="pins to forget")
+    server, tool = opened.target(server, tool)
     servers = [each.server for each in opened.servers(server)]
     if not sure:
         whose = quoted(tool) if tool else "everything" if server is None else f"all of {quoted(server)}"

@@ -29,7 +29,7 @@ def show_differences(opened: OpenedPins, server: str | None, tool: str | None, *
         ConfigError: Nothing is pinned of the server or the tool.
         StoreError: The database failed.
     """
-    found = opened.waiting(server, tool)
+    found = opened.waiting(*opened.target(server, tool))
     if as_json:
         print_json({"tools": [_told(each) for each in found]})
     else:

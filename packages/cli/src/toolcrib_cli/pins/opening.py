@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from toolcrib_cli.asking import Choice, asked_for, usable_state
+from toolcrib_cli.policy.adding import split_target
 from toolcrib_cli.screen import tell, working
 from toolcrib_cli.session import run
 from toolcrib_cli.shared_database import database_of, is_there
@@ -54,6 +55,17 @@ class OpenedPins:
     """`None` where nothing was ever pinned."""
     lock: PinLock | None = None
     """What counts in place of what was pinned at first use."""
+
+    def target(self, server: str | None, tool: str | None) -> tuple[str | None, str | None]:
+        """The server and the tool that are meant: two names, or the id of a tool in place of the first.
+
+        Raises:
+            ConfigError: The text names no server, or no tool.
+            StoreError: The database failed.
+        """
+        if server is None or tool is not None or any(each.server == server for each in self.servers()):
+            return server, tool
+        return split_target(server, self.asked.config.servers)
 
     def servers(self, server: str | None = None) -> tuple[ServerPins, ...]:
         """The pins by server, or those of one.

@@ -75,14 +75,18 @@ def policy_file(asked: Asked) -> Path:
 
 
 def split_target(target: str, servers: Mapping[str, ServerConfig]) -> tuple[str | None, str | None]:
-    """The server and the tool of `SERVER[:TOOL]`; what tools' ids begin with is as good as the server's name.
+    """The server and the tool of `SERVER[:TOOL]`, or of the id of a tool in another form.
+
+    The namespace of a server's ids is as good as its name.
 
     Raises:
         ConfigError: The one or the other is empty.
     """
     if target in servers:
         return target, None
-    name, colon, tool = target.partition(":")
+    names = {*servers, *(each.namespace for each in servers.values())}
+    mark = next((each for each in (":", "/", "__", ".") if target.partition(each)[0] in names), ":")
+    name, colon, tool = target.partition(mark)
     if not name or (colon and not tool):
         raise ConfigError(
             f"{quoted(target)} names no server, or no tool behind the `:`.",

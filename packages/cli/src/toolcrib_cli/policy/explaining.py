@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from toolcrib_cli.asking import Choice, tell_warnings, usable_state
-from toolcrib_cli.call_command import resolve
 from toolcrib_cli.policy.opening import ChosenPolicy, chosen_policy
 from toolcrib_cli.policy.showing import DEFAULTS, answer_json, answer_words, rule_json, scope_words
 from toolcrib_cli.policy.subjects import subject_of
@@ -141,7 +140,7 @@ async def _found(hub: Hub, tool: str, *, seconds: float) -> str:
         ResolutionError: There is no such tool.
     """
     try:
-        return resolve(hub.catalog.snapshot(), tool)
+        return hub.catalog.resolve(tool)
     except ResolutionError:
         known = hub.catalog.snapshot().upstreams
         asking = [each for each in hub.servers.values() if each.name not in known]
@@ -150,7 +149,7 @@ async def _found(hub: Hub, tool: str, *, seconds: float) -> str:
     named = [each.name for each in asking if each.namespace == tool.partition(":")[0]]
     with working("Asking for tools …"):
         await asyncio.gather(*(ask_for_tools(hub, name, seconds) for name in named or [each.name for each in asking]))
-    return resolve(hub.catalog.snapshot(), tool)
+    return hub.catalog.resolve(tool)
 
 
 async def ask_for_tools(hub: Hub, name: str, seconds: float) -> None:

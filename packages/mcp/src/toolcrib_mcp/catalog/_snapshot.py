@@ -11,16 +11,27 @@ from typing import TYPE_CHECKING
 from toolcrib_core import (
     BrowseTree,
     ChoiceCard,
+    InvalidToolId,
+    PathInvalid,
+    PathNotFound,
     RegistrySnapshot,
     ResolutionError,
     ToolRegistry,
+    TreeLeaf,
     UnknownTool,
     WireNames,
 )
 from toolcrib_mcp.catalog._duplicates import duplicate_tool
 from toolcrib_mcp.catalog._entries import HydrationResult
 from toolcrib_mcp.catalog._findings import CatalogReport
-from toolcrib_mcp.catalog._names import decoded_id, no_such_tool, provider_names
+from toolcrib_mcp.catalog._names import (
+    ProviderNames,
+    ToolNames,
+    ambiguous_name,
+    decoded_id,
+    no_such_tool,
+    provider_names,
+)
 from toolcrib_mcp.catalog._state import CatalogState
 from toolcrib_mcp.catalog._trees import TreeKeeper
 
@@ -73,15 +84,19 @@ class CatalogSnapshot:
         """Why the scan flags a tool; empty where it does not."""
         return self._state.flags.get(tool_id, ())
 
-    @cached_property
+    @property
     def wire_names(self) -> WireNames:
         """The provider-safe names of the served tools; one that another tool's name spells as well is left out."""
+        return self._provider_names.names
+
+    @cached_property
+    def _provider_names(self) -> ProviderNames:
         return provider_names(self._state.served)
 
     @cached_property
     def _withheld_names(self) -> Mapping[str, str]:
         """By provider-safe name: the ids of tools that are withheld, each named as if there were no other."""
-        return {provider_names((each,)).encode(each): each for each in self._state.withheld}
+        return {provider_names((each,)).names.encode(each): each for each in self._state.withheld}
 
     @cached_property
     def tree(self) -> BrowseTree:
@@ -89,11 +104,14 @@ class CatalogSnapshot:
         return self._trees.tree_of(self.registry.list())
 
     def resolve(self, tool_id: str) -> str:
-        """The id of a served tool, from any of its forms: as it is, percent-encoded, or as a provider-safe name.
+        """The id of a served tool, from any of its forms.
 
-        Nothing is guessed. An id without its version or hash is not an id, even where only one tool would fit.
+        They are the id as it is, percent-encoded, or without its version or hash; the provider-safe name; the path; the
+        name of the tool alone, or behind that of its server: `git:git_log`, `git/git_log`, `git.git_log`. Nothing is
+        guessed: a form is accepted if it means exactly one tool, and a version or hash that is named has to be right.
 
         Raises:
+            AmbiguousTool: The text may be several tools; the error names them.
             DuplicateTool: Several tools claim the id; the error names them.
             ToolChanged: The tool that has the id, or had it, is not what was trusted.
             ResolutionError: No tool has the id; the hint has the nearest ones, or the id that took its place.
@@ -102,11 +120,8 @@ class CatalogSnapshot:
         plain = decoded_id(tool_id)
         if plain in self._state.served:
             return plain
-        if plain in self._state.contested:
-            raise duplicate_tool(plain, self._state.contested[plain])
-        if plain in self._state.withheld:
-            raise self._state.withheld[plain].refusal(plain)
-        return self._found(plain)
+        self._refuse(plain, asked=plain)
+        return self._path(plain) or self._wire_name(plain) or self._meant(plain)
 
     def withheld_tool(self, upstream: str, name: str) -> WithheldTool | None:
         """The tool of a server that is not served because it is not what was trusted, by the server's name for it."""
@@ -169,21 +184,62 @@ class CatalogSnapshot:
             f"<CatalogSnapshot of {len(self)} tools of {len(self._state.listings)} servers, revision {self.revision}>"
         )
 
-    def _found(self, text: str) -> str:
-        if ":" not in text:
-            try:
-                return self.wire_names.decode(text)
-            except UnknownTool:
-                self._refuse_withheld(text)
-                # What looks like a provider-safe name is told the nearest of those, all else the nearest ids.
-                if "__" in text:
-                    raise
+    @cached_property
+    def _names(self) -> ToolNames:
+        return ToolNames(self._state)
+
+    def _path(self, text: str) -> str | None:
+        if not text.startswith("/"):
+            return None
+        try:
+            entry = self.tree.find(text)
+        except (PathInvalid, PathNotFound):
+            return None
+        return entry.tool_id if isinstance(entry, TreeLeaf) else None
+
+    def _wire_name(self, text: str) -> str | None:
+        if ":" in text:
+            return None
+        try:
+            return self.wire_names.decode(text)
+        except UnknownTool:
+            tool_id = self._withheld_names.get(text)
+            if tool_id is not None:
+                self._refuse(tool_id, asked=text)
+            if text in self._provider_names.contested:
+                raise ambiguous_name(text, self._provider_names.contested[text]) from None
+            return None
+
+    def _meant(self, text: str) -> str:
+        fitting = self._names.fitting(text)
+        served = [each for each in fitting if each in self._state.served]
+        if len(served) == 1:
+            return served[0]
+        if served:
+            raise ambiguous_name(text, served)
+        for each in fitting:
+            self._refuse(each, asked=text)
         try:
             return self.registry.get(text).id
-        except ResolutionError as failure:
-            raise no_such_tool(text, failure) from None
+        except (ResolutionError, InvalidToolId) as failure:
+            raise self._unknown(text, failure) from None
 
-    def _refuse_withheld(self, name: str) -> None:
-        tool_id = self._withheld_names.get(name)
-        if tool_id is not None:
-            raise self._state.withheld[tool_id].refusal(tool_id)
+    def _refuse(self, tool_id: str, *, asked: str) -> None:
+        """Raise the reason for which this tool is not served, if it is there and is not."""
+        if tool_id in self._state.contested:
+            raise duplicate_tool(tool_id, self._state.contested[tool_id])
+        if tool_id in self._state.withheld:
+            raise self._state.withheld[tool_id].refusal(asked)
+
+    def _unknown(self, text: str, failure: ResolutionError | InvalidToolId) -> ResolutionError | InvalidToolId:
+        # What looks like a provider-safe name is told the nearest of those, all else the nearest ids.
+        if "__" in text and ":" not in text:
+            try:
+                self.wire_names.decode(text)
+            except UnknownTool as unknown:
+                return unknown
+        near = failure.details.get("candidates") or failure.details.get("didYouMean") or self._names.nearest(text)
+        if isinstance(failure, InvalidToolId) and not near:
+            return failure
+        kind = UnknownTool if isinstance(failure, InvalidToolId) else type(failure)
+        return no_such_tool(text, [str(each) for each in near] if isinstance(near, list) else [], kind=kind)

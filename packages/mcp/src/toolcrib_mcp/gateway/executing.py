@@ -10,16 +10,16 @@ from toolcrib_core import (
     InvalidToolId,
     ResolutionError,
     ToolError,
-    TreeLeaf,
     UnknownTool,
     UnknownVersion,
     validate_arguments,
 )
-from toolcrib_core.wording import quoted, shown
+from toolcrib_core.wording import quoted
 from toolcrib_mcp.gateway.envelope import ExecuteResult
 from toolcrib_mcp.gateway.failing_schema import failing_schema
 from toolcrib_mcp.gateway.references import resolve_references
 from toolcrib_mcp.proxy.embedding import lone_request
+from toolcrib_mcp.proxy.results import in_words_of_caller
 
 if TYPE_CHECKING:
     from toolcrib_mcp.catalog import HydrationResult
@@ -59,7 +59,15 @@ class Executor:
         """
         request = lone_request() if request is None else request
         tool = await self._hydrated(tool_id)
-        resolved = await resolve_references({} if args is None else args, shelf=self._shelf, caller=request.caller)
+        try:
+            return await self._called(tool, {} if args is None else args, request, check)
+        except ToolError as error:
+            raise in_words_of_caller(error, tool, tool_id) from None
+
+    async def _called(
+        self, tool: HydrationResult, args: Mapping[str, Any], request: Request, check: RiskCheck | None
+    ) -> ExecuteResult:
+        resolved = await resolve_references(args, shelf=self._shelf, caller=request.caller)
         arguments = _validated(tool, resolved)
         result = await self._runtime.call(tool, arguments, request=request, check=check)
         risk = self._runtime.risk_of(tool)
@@ -79,20 +87,15 @@ class Executor:
             raise self._by_path(tool_id, error) from None
 
     def _by_path(self, tool_id: str, error: ToolError) -> ToolError:
-        """For whoever gives a path in place of an id: the id of the tool that is there."""
+        """For the path of several tools in place of an id: how to see them."""
         if not tool_id.startswith("/"):
             return error
         try:
-            entry = self._runtime.hub.catalog.tree.find(tool_id)
+            self._runtime.hub.catalog.tree.find(tool_id)
         except ToolError:
             return error
-        message = f"{quoted(tool_id)} is a path, and a tool is called by its id."
-        if not isinstance(entry, TreeLeaf):
-            return UnknownTool(message, hint="Give it to `tool_browse` to see the tools there.")
         return UnknownTool(
-            message,
-            hint=f"Use `{entry.tool_id}`.",
-            details={"id": shown(tool_id), "didYouMean": [entry.tool_id]},
+            f"{quoted(tool_id)} is the path of several tools.", hint="Give it to `tool_browse` to see the tools there."
         )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Enough to begin a start, which goes on while nobody waits; a server that hangs must not delay every page.
 _SECOND_LOOK: Final = 0.05
-_SEPARATORS: Final = (":", "__")
+_SEPARATORS: Final = (":", "__", "/", ".")
 
 
 class MissingServers:
@@ -39,7 +39,7 @@ class MissingServers:
 
     def server_of(self, tool_id: str) -> str | None:
         """The missing server whose tool this would be, by the namespace of its id in any form."""
-        text = unquote(tool_id)
+        text = unquote(tool_id).removeprefix("/")
         namespaces = {each: self._hub.servers[each].namespace for each in self.names}
         fitting = [
             each

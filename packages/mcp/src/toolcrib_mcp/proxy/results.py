@@ -33,6 +33,24 @@ def failure(error: ToolError) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}], "structuredContent": told, "isError": True}
 
 
+def in_words_of_caller(error: ToolError, tool: HydrationResult, asked: str) -> ToolError:
+    """The error with the tool called as the caller called it, wherever it names it."""
+    names = {quoted(tool.tool_id), quoted(f"{tool.definition.namespace}:{tool.definition.name}")}
+
+    def renamed(text: str) -> str:
+        for name in names:
+            text = text.replace(name, quoted(asked))
+        return text
+
+    error.message = renamed(error.message)
+    error.hint = error.hint and renamed(error.hint)
+    violations = error.details.get("violations")
+    for each in violations if isinstance(violations, list) else ():
+        if isinstance(each, dict) and isinstance(each.get("message"), str):
+            each["message"] = renamed(each["message"])
+    return error
+
+
 def is_for_client(error: RpcError) -> bool:
     """Whether an error of a server must reach the client as it came, since no model can act on it."""
     return error.code in _FOR_CLIENTS

@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from toolcrib_core import ArgumentError, InvalidToolId, ResolutionError, ToolRisk, validate_arguments
+from toolcrib_core import ArgumentError, InvalidToolId, ResolutionError, ToolError, ToolRisk, validate_arguments
 from toolcrib_mcp.catalog import HydrationResult
 from toolcrib_mcp.errors import UpstreamError
 from toolcrib_mcp.proxy.embedding import lone_request
 from toolcrib_mcp.proxy.meta_tools import HYDRATE
 from toolcrib_mcp.proxy.missing import MissingServers
 from toolcrib_mcp.proxy.outcomes import judged
-from toolcrib_mcp.proxy.results import is_for_client, refused_by_server
+from toolcrib_mcp.proxy.results import in_words_of_caller, is_for_client, refused_by_server
 from toolcrib_mcp.proxy.stripping import NameForm, StrippedList, Stripper
 from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.safeguards.call import GuardedCall, RiskCheck
@@ -90,11 +90,12 @@ class ProxyRuntime:
         try:
             return self.hub.catalog.hydrate(tool_id)
         except (ResolutionError, InvalidToolId):
-            server = self.missing.server_of(tool_id)
-            if server is None:
+            if not self.missing.names:
                 raise
+        # A name alone may be that of a tool of any server that is still starting.
+        server = self.missing.server_of(tool_id)
         await self.missing.wait(server)
-        if server in self.hub.catalog.snapshot().upstreams:
+        if server is None or server in self.hub.catalog.snapshot().upstreams:
             return self.hub.catalog.hydrate(tool_id)
         raise self.missing.failure_of(server)
 
@@ -114,8 +115,11 @@ class ProxyRuntime:
             RpcError: The server answered with an error that only the client itself can act on.
         """
         tool = await self.hydrate(tool_id)
-        arguments = _validated(tool, {} if args is None else args)
-        return await self.call(tool, arguments, request=lone_request() if request is None else request)
+        try:
+            arguments = _validated(tool, {} if args is None else args)
+            return await self.call(tool, arguments, request=lone_request() if request is None else request)
+        except ToolError as error:
+            raise in_words_of_caller(error, tool, tool_id) from None
 
     async def call(
         self,
