@@ -18,7 +18,6 @@ _PENDING: dict[str, str | None] = {
     "TS": None,
     "GW": None,
     "CL": None,
-    "CL-4": "under construction",
     "CL-5": "under construction",
     "CL-6": "under construction",
     "CL-9": "under construction",

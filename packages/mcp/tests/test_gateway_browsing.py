@@ -158,7 +158,7 @@ async def test_a_leaf_a_star_and_a_namespace_are_listed() -> None:
         starred = lines_of(await case.browse(path="/github/*"))
         leaf = lines_of(await case.browse(path="/github/create_issue"))
 
-    assert root == ["/github (internal) — 2 tools: create_issue, merge_pull"]
+    assert root == ["/github — 2 tools: create_issue, merge_pull"]
     assert inside == starred
     assert len(leaf) == 1
     assert leaf[0].startswith(ISSUE_ID)
@@ -356,7 +356,7 @@ def test_the_line_of_a_place_says_how_many_tools_are_below() -> None:
 
     card = node_card(node)
     assert card is not None
-    assert card.line == "/a-m (internal) — 3 tools"
+    assert card.line == "/a-m — 3 tools"
 
 
 @pytest.mark.req("GW-2.3")

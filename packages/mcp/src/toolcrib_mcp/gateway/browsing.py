@@ -23,6 +23,7 @@ from toolcrib_mcp.gateway.cards import PageCard, node_card, tool_card
 from toolcrib_mcp.gateway.compact_schema import SCHEMA_TOKENS, compact_schema
 from toolcrib_mcp.gateway.seen import BREAKPOINT, SeenCards
 from toolcrib_mcp.gateway.shared_seen import SharedSeenCards
+from toolcrib_mcp.gateway.sizing import json_text
 from toolcrib_mcp.outward import ARGS_INVALID
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class Browser:
     async def _browse(
         self, query: str | None, path: str | None, limit: int | None, detail: Detail, client: str
     ) -> BrowseResult:
-        _check(query, path, limit)
+        check_browse(query, path, limit)
         await self._runtime.missing.wait()
         snapshot = self._runtime.hub.catalog.snapshot()
         if not len(snapshot):
@@ -136,7 +137,8 @@ class Browser:
         schemas = await asyncio.to_thread(_schemas, snapshot, found.cards) if detail == "schema" else {}
         cards = await self._arranged(client, found.cards) if self._stable else found.cards
         return BrowseResult(
-            text=_text(self._note(found.note, snapshot.withheld_counts), cards, schemas, is_stable=self._stable),
+            text=_text(self._note(found.note, snapshot.withheld_counts), cards, schemas, is_stable=self._stable)
+            + _rest(snapshot, schemas),
             cards=tuple(cards),
             schemas=schemas,
             total=found.total,
@@ -176,7 +178,12 @@ def with_path(error: ToolError, path: object) -> ToolError:
     return error
 
 
-def _check(query: object, path: object, limit: object) -> None:
+def check_browse(query: object, path: object, limit: object) -> None:
+    """See to it that a request has one of `query` and `path`, and a limit that is one.
+
+    Raises:
+        GatewayError: It has not; the code is `ARGS_INVALID`.
+    """
     if (query is None) == (path is None):
         raise GatewayError(
             f"{_NOT_AN_ANSWER} {'Both were' if path is not None else 'None was'} given.",
@@ -222,6 +229,15 @@ def _withheld_notes(withheld: Mapping[str, int]) -> tuple[str, str]:
 def _schemas(snapshot: CatalogSnapshot, page: Sequence[PageCard]) -> dict[str, str]:
     tools = [each.card.id for each in page if each.card.id in snapshot][:MAX_SCHEMAS]
     return {each: compact_schema(snapshot.hydrate(each).input_schema, budget=SCHEMA_TOKENS) for each in tools}
+
+
+def _rest(snapshot: CatalogSnapshot, schemas: Mapping[str, str]) -> str:
+    """How to read the schemas that are not shown whole."""
+    shortened = [each for each, schema in schemas.items() if json_text(snapshot.hydrate(each).input_schema) != schema]
+    if not shortened:
+        return ""
+    call = json_text({"path": shortened[0], "detail": "full"})
+    return f"Shortened, whole by tool_browse {call}: {', '.join(shortened)}\n"
 
 
 def _text(note: str, page: Sequence[PageCard], schemas: Mapping[str, str], *, is_stable: bool) -> str:

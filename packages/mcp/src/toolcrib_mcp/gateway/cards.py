@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from toolcrib_core import (
     CARD_MAX_TOKENS,
@@ -17,6 +17,11 @@ from toolcrib_core import (
     truncate_description,
 )
 from toolcrib_core.wording import count
+from toolcrib_mcp.gateway.sizing import json_text
+from toolcrib_mcp.views.visible import visible
+
+if TYPE_CHECKING:
+    from toolcrib_mcp.catalog import HydrationResult
 
 MAX_NEEDED: Final = 8
 """Of a tool that needs more parameters, so many are named."""
@@ -56,13 +61,21 @@ def node_card(node: TreeNode) -> PageCard | None:
     bare = ChoiceCard(
         id=node.path, name=node.label[:_MAX_NAME], description="", kind="internal", namespace=node.namespace or ""
     )
-    room = CARD_TARGET_TOKENS - count_tokens(f"{render_card(bare)} — \n")
+    room = CARD_TARGET_TOKENS - count_tokens(f"{node.path} — \n")
     said_in_short = truncate_description(said, max(1, room))
     for card in (bare.model_copy(update={"description": said_in_short}), bare):
-        line = render_card(card)
+        line = f"{card.id} — {card.description}" if card.description else card.id
         if count_tokens(f"{line}\n") <= CARD_MAX_TOKENS:
             return PageCard(card=card, line=line)
     return None
+
+
+def whole_definition(tool: HydrationResult) -> tuple[str, str]:
+    """All that a server says about a tool, nothing left out: its texts, and its schemas and annotations as JSON."""
+    said = tool.tool
+    texts = [tool.tool_id, *(str(said[name]) for name in ("title", "description") if isinstance(said.get(name), str))]
+    data = {name: said[name] for name in ("inputSchema", "outputSchema", "annotations") if name in said}
+    return visible("\n".join(texts)), visible(json_text(data))
 
 
 def _needed(input_schema: JsonObject) -> list[str]:

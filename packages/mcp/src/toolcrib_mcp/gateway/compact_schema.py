@@ -26,7 +26,8 @@ _MAX_OPTIONS = 12
 def compact_schema(schema: Mapping[str, Any], *, budget: int = SCHEMA_TOKENS) -> str:
     """The schema as JSON of at most `budget` tokens; the first form that fits is taken.
 
-    Prose goes first. What is left out beside it is shown as `…`; the top level is kept longest.
+    Whatever fits whole is whole. Else prose goes first; what is left out beside it is shown as `…`, and the top level
+    is kept longest.
     """
     whole = thaw(schema)
     for shorten in _FORMS:
@@ -84,7 +85,7 @@ def _names_only(schema: Any) -> JsonValue:
 
 
 _FORMS: tuple[Callable[[Any], JsonValue], ...] = (
-    lambda schema: {key: value for key, value in schema.items() if key not in _ADDRESSES},
+    lambda schema: schema,
     _without_prose,
     lambda schema: _without_prose(schema, words=_MAX_WORDS),
     lambda schema: _without_prose(schema, words=0),

@@ -15,9 +15,11 @@ from toolcrib_core import (
     validate_arguments,
 )
 from toolcrib_core.wording import quoted
+from toolcrib_mcp.gateway.compact_schema import without_prose
 from toolcrib_mcp.gateway.envelope import ExecuteResult
 from toolcrib_mcp.gateway.failing_schema import failing_schema
 from toolcrib_mcp.gateway.references import resolve_references
+from toolcrib_mcp.gateway.sizing import json_text
 from toolcrib_mcp.proxy.embedding import lone_request
 from toolcrib_mcp.proxy.results import in_words_of_caller
 
@@ -58,7 +60,7 @@ class Executor:
             RpcError: The server answered with an error that only the client itself can act on.
         """
         request = lone_request() if request is None else request
-        tool = await self._hydrated(tool_id)
+        tool = await self.hydrated(tool_id)
         try:
             return await self._called(tool, {} if args is None else args, request, check)
         except ToolError as error:
@@ -78,7 +80,12 @@ class Executor:
             repeatable=risk.idempotent or not risk.may_write,
         )
 
-    async def _hydrated(self, tool_id: str) -> HydrationResult:
+    async def hydrated(self, tool_id: str) -> HydrationResult:
+        """All about one tool, by any form of its id.
+
+        Raises:
+            ToolError: As `ProxyRuntime.hydrate`; the hint has what took the place of a tool that has changed.
+        """
         try:
             return await self._runtime.hydrate(tool_id)
         except UnknownVersion as error:
@@ -123,5 +130,9 @@ def _explained(error: ArgumentError, tool: HydrationResult) -> ArgumentError:
         error.details["violations"] = [{name: each[name] for name in _TOLD if name in each} for each in every]
     if len(every) > 1:
         error.message = f"The arguments of {quoted(tool.tool_id)} have {len(every):,} faults: see `violations`."
-    error.details["schema"] = failing_schema(tool.input_schema, every)
+    shown = failing_schema(tool.input_schema, every)
+    error.details["schema"] = shown
+    if shown != without_prose(tool.input_schema):
+        call = json_text({"path": tool.tool_id, "detail": "full"})
+        error.hint = " ".join(filter(None, (error.hint, f"The whole schema: tool_browse {call}.")))
     return error

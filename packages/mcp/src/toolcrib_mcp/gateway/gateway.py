@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from toolcrib_core import ToolError
 from toolcrib_mcp.gateway.behaviour import GatewayBehaviour
 from toolcrib_mcp.gateway.browsing import Browser, BrowseResult, Detail
+from toolcrib_mcp.gateway.cards import whole_definition
 from toolcrib_mcp.gateway.envelope import ExecuteResult
 from toolcrib_mcp.gateway.executing import Executor
 from toolcrib_mcp.gateway.screening import Screen
@@ -90,6 +91,20 @@ class Gateway:
         """
         client = client_of(_asking(caller))
         return await self._browser.browse(query=query, path=path, limit=limit, detail=detail, client=client)
+
+    async def definition(self, tool_id: str, *, caller: Caller | None = None) -> ExecuteResult:
+        """Everything that its server says about one tool, by any form of its id; kept in parts if it is too large.
+
+        Raises:
+            ToolError: As `Executor.hydrated`.
+        """
+        tool = await self._executor.hydrated(tool_id)
+        texts = whole_definition(tool)
+        result: dict[str, Any] = {"content": [{"type": "text", "text": each} for each in texts]}
+        screened = await self._screen.screened(result, tool_id=tool.tool_id, caller=_asking(caller), repeatable=True)
+        if screened.envelope is None:
+            result["content"] = [{"type": "text", "text": "\n".join(texts)}]
+        return screened
 
     async def execute(
         self,

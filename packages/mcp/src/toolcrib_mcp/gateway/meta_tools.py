@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from toolcrib_core import validate_arguments
 from toolcrib_mcp.gateway.browsing import Detail
@@ -117,7 +117,7 @@ class Browse(NamedTuple):
     query: str | None
     path: str | None
     limit: int | None
-    detail: Detail
+    detail: Detail | Literal["full"]
 
 
 class Execution(NamedTuple):

@@ -12,7 +12,7 @@ from toolcrib_core.wording import quoted
 from toolcrib_mcp.front.envelope import INVALID_PARAMS
 from toolcrib_mcp.front.feed import LIST_CHANGED, Feed, Notice
 from toolcrib_mcp.front.service import Caller, Request, ServerFace
-from toolcrib_mcp.gateway.browsing import BrowseResult, with_path
+from toolcrib_mcp.gateway.browsing import BrowseResult, check_browse, with_path
 from toolcrib_mcp.gateway.digest import CatalogDigest
 from toolcrib_mcp.gateway.gateway import Gateway
 from toolcrib_mcp.gateway.meta_tools import (
@@ -150,6 +150,9 @@ class GatewayService:
     async def _browse(self, gateway: Gateway, arguments: Mapping[str, Any], request: Request) -> dict[str, Any]:
         try:
             query, path, limit, detail = read_browse(arguments)
+            if detail == "full":
+                check_browse(query, path, limit)
+                return (await gateway.definition(path or str(query), caller=request.caller)).result
         except ToolError as error:
             raise with_path(error, arguments.get("path")) from None
         page = await gateway.browse(query=query, path=path, limit=limit, detail=detail, caller=request.caller)
