@@ -72,7 +72,7 @@ LARGE = {
     "table": [text_block(CSV)],
     "log": [text_block(LOG)],
     "prose": [text_block(PROSE)],
-    "code": [text_block("def f(x):\n    return x + 1\n\n\n" * 300)],
+    "code": [text_block("def f(x):\n    return x + 1\n\n\n" * 900)],
     "markup": [text_block("<html><body>" + "<h1>A</h1><p>Words.</p>" * 500 + "</body></html>")],
     "binary": [
         {

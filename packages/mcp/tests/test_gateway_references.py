@@ -158,7 +158,7 @@ async def test_arguments_that_are_nested_too_deeply_are_not_looked_through(tmp_p
 
 @pytest.mark.req("GW-7.5")
 async def test_a_deep_value_that_is_copied_is_no_way_to_overflow(tmp_path: Path) -> None:
-    deep = {"a": "[" * 900 + "]" * 900, "b": "x" * 9_000}
+    deep = {"a": "[" * 900 + "]" * 900, "b": "word " * 9_000}
     text = '{"a":' + deep["a"] + ',"b":"' + deep["b"] + '"}'
     async with gatewayed({"box": box({"content": [text_block(text)]})}, file=tmp_path / "a.db") as case:
         reference = {"$artifact": await made(case), "patch": [{"op": "copy", "from": "/a", "path": "/c"}]}
@@ -169,7 +169,7 @@ async def test_a_deep_value_that_is_copied_is_no_way_to_overflow(tmp_path: Path)
 
 @pytest.mark.req("GW-7.5")
 async def test_json_that_cannot_be_read_exactly_is_not_passed_on(tmp_path: Path) -> None:
-    text = "[" * 1_000 + "123456789012345678901234567890" + "]" * 1_000
+    text = "[" * 1_000 + "123456789012345678901234567890" + "]" * 1_000 + " \t" * 9_000
     async with gatewayed({"box": box({"content": [text_block(text)]})}, file=tmp_path / "a.db") as case:
         error = error_of(await case.execute("box__sink", it={"$artifact": await made(case)}))
 

@@ -49,8 +49,8 @@ async def test_a_small_result_comes_back_as_it_was_sent(tmp_path: Path, result: 
         assert await case.execute(ECHO) == result
 
 
-@pytest.mark.req("GW-7.3")
-@pytest.mark.parametrize("words", [960, 1_000])
+@pytest.mark.req("GW-7.3", "CL-6")
+@pytest.mark.parametrize("words", [3_960, 4_000])
 async def test_up_to_the_threshold_nothing_is_added(tmp_path: Path, words: int) -> None:
     result = {"content": [text_block(" word" * words)]}
     async with gatewayed({"box": answering(result)}, file=tmp_path / "a.db") as case:
@@ -59,7 +59,7 @@ async def test_up_to_the_threshold_nothing_is_added(tmp_path: Path, words: int) 
 
 @pytest.mark.req("GW-7.3")
 async def test_one_token_above_the_threshold_is_kept(tmp_path: Path) -> None:
-    result = {"content": [text_block(" word" * 1_001)]}
+    result = {"content": [text_block(" word" * 4_001)]}
     async with gatewayed({"box": answering(result)}, file=tmp_path / "a.db") as case:
         sent = await case.execute(ECHO)
 
@@ -112,7 +112,21 @@ async def test_a_program_gets_an_envelope_with_facts_and_handles(tmp_path: Path)
     assert "row 7" in seen.text
 
 
-@pytest.mark.req("GW-7.3")
+@pytest.mark.req("CL-6")
+@pytest.mark.parametrize(
+    "structured",
+    [{"result": " word" * 3_900}, {"content": " word" * 3_900}, {"content": [text_block(" word" * 3_900)]}],
+)
+async def test_what_a_server_sends_twice_counts_once(tmp_path: Path, structured: Any) -> None:
+    result = {"content": [text_block(" word" * 3_900)], "structuredContent": structured}
+    async with gatewayed({"box": answering(result)}, file=tmp_path / "a.db") as case:
+        executed = await case.gateway.execute(ECHO)
+
+    assert executed.envelope is None
+    assert executed.result == result
+
+
+@pytest.mark.req("GW-7.3", "CL-6")
 @pytest.mark.parametrize(
     ("content", "structured", "kept"),
     [
@@ -121,6 +135,12 @@ async def test_a_program_gets_an_envelope_with_facts_and_handles(tmp_path: Path)
         ([text_block(PROSE)], {"result": PROSE}, 1),
         ([text_block(json.dumps(each)) for each in ROWS], {"result": ROWS}, 1),
         ([text_block(f"line {n}") for n in range(2_000)], {"result": [f"line {n}" for n in range(2_000)]}, 1),
+        ([text_block(PROSE)], {"content": PROSE}, 1),
+        ([text_block(f"{PROSE}\n")], {"content": PROSE}, 1),
+        ([text_block(json.dumps(ROWS, indent=2))], {"items": ROWS}, 1),
+        ([text_block("x")], {"content": [text_block("x")] * 999}, 1),
+        ([text_block(PROSE)] * 2, {"content": [text_block(PROSE)] * 2}, 2),
+        ([text_block(PROSE)], {"content": PROSE, "size": 1}, 2),
         ([text_block(PROSE)], {"items": ROWS}, 2),
         ([text_block(PROSE), text_block(PROSE)], {"result": ROWS}, 3),
         ([], {"items": ROWS}, 1),

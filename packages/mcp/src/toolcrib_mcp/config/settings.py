@@ -272,8 +272,8 @@ class GatewaySettings(SettingsModel):
     """Whether a client gets the tools it has seen before first and unchanged, for the sake of its prompt cache."""
     browse_limit: Annotated[int, Field(ge=5, le=50)] = 8
     """How many tools a search shows when the client names no number."""
-    whole_tokens: Annotated[int, Field(ge=200, le=100_000)] = 1_000
-    """A result of up to so many tokens comes back as it is."""
+    whole_tokens: Annotated[int, Field(ge=200, le=100_000)] = 4_000
+    """A result of at most this many tokens is passed on unchanged; a larger one is stored, and summarised."""
     summary_tokens: Annotated[int, Field(ge=350, le=4_000)] = 375
     """What stands in place of a larger one has at most so many."""
     view_tokens: Annotated[int, Field(ge=200, le=8_000)] = 1_500

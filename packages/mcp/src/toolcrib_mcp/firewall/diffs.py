@@ -1,8 +1,9 @@
-"""Summaries of unified diffs: which files change, by how much."""
+"""Unified diffs: recognising them, and summarising them by the files that change."""
 
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import dataclass
 
 from toolcrib_core import JsonObject
@@ -11,6 +12,12 @@ from toolcrib_mcp.firewall.fitting import MAX_LINES, Outline, Section
 from toolcrib_mcp.firewall.shown import clipped_bytes
 
 _PATH_CHARS = 100
+# A commit message (`git show`) or a line of the server may come first.
+_BEGINS_WITHIN = 4_096
+_BEGINNING = re.compile(
+    rb"(?m)^(?:diff --git |Index: )[^\n]{1,1000}\n"
+    rb"|^--- [^\n]{1,1000}\n\+\+\+ [^\n]{1,1000}\n@@ -\d{1,9}(?:,\d{1,9})? \+\d{1,9}"
+)
 
 
 @dataclass
@@ -22,6 +29,11 @@ class _File:
 
     def __str__(self) -> str:
         return f"{self.number} {self.path} +{self.added:,} -{self.removed:,}"
+
+
+def looks_like_diff(content: bytes) -> bool:
+    """Whether a unified diff begins within the first lines."""
+    return _BEGINNING.search(content, 0, _BEGINS_WITHIN) is not None
 
 
 def summarised_diff(content: bytes, *, size: int) -> Outline:

@@ -15,7 +15,7 @@ class ContentKind(StrEnum):
     TABLE = "table"
     """Rows and columns as CSV or TSV."""
     LOG = "log"
-    """Lines that each begin with a time or a level, and JSON lines."""
+    """Lines that each begin with a time or a level, JSON lines, tracebacks, and commit histories."""
     PROSE = "prose"
     CODE = "code"
     MARKUP = "markup"

@@ -6,12 +6,28 @@ Every pattern begins at a line and repeats only a bounded number of times, so th
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from toolcrib_mcp.firewall.diffs import looks_like_diff
 from toolcrib_mcp.firewall.lines import PREFIX_BYTES
 
 _MIN_HITS = 3
 _SHARE = 0.04
+_SETTINGS_SHARE = 0.6
+_SETTINGS = frozenset({"toml", "css", "env"})
+_SHEBANG = re.compile(rb"#![^\n]{0,100}?\b(?:(ba|z|da|k)?sh|python|node|deno|bun|ruby|php)[\d.]{0,6}\b")
+_INTERPRETED = {b"python": "python", b"node": "javascript", b"deno": "typescript", b"bun": "javascript"}
+_COMMENT = re.compile(rb"[ \t]*[#;]")
+# YAML line by line; what is indented below a `|` or `>` is text.
+_YAML_KEY = re.compile(
+    rb"( *(?:- +)*)([\w$@<.\-/]{1,80}|\"[^\"\n]{1,80}\"|'[^'\n]{1,80}') ?:(?:[ \t]+(\S[^\n]{0,400}))?[ \t\r]*$"
+)
+_YAML_ITEM = re.compile(rb"( *)-(?: +(\S[^\n]{0,400}))?[ \t\r]*$")
+_YAML_TEXT = re.compile(rb"(?:!\S{1,40} )?[|>][+\-\d]{0,2}(?: +#.*)?[ \t\r]*$")
+_YAML_MARK = re.compile(rb"(?:---|\.\.\.|%YAML)(?:[ \t\r]|$)")
+_SENTENCE = re.compile(rb"(?:\S+[ \t]+){5}|[^\"']{8}[.!?][ \t\r]*$")
+_NATURAL = re.compile(rb"[A-Z][a-z]*$")
+_YAML_SHARE = 0.9
 
 
 @dataclass(frozen=True)
@@ -37,13 +53,6 @@ def _language(name: str, hints: bytes, outline: bytes, *, things: str = "definit
 _INDENT = rb"[ \t]{0,12}"
 
 LANGUAGES: tuple[Language, ...] = (
-    _language(
-        "diff",
-        rb"(?:diff --git |@@ -\d|\+\+\+ |--- |index [0-9a-f]{7})",
-        rb"\+\+\+ ",
-        things="files",
-        weight=4,
-    ),
     _language(
         "python",
         _INDENT
@@ -136,20 +145,22 @@ LANGUAGES: tuple[Language, ...] = (
         weight=0.8,
     ),
     _language(
-        "yaml",
-        rb"(?:---$|#|(?: {2,12}(?:- )?)?[\w.\-/]{1,60}:(?: [^{};\n]{1,200})?$| {2,12}- )",
-        rb"[\w.\-/\"]{1,60}:",
-        things="top-level keys",
-        weight=0.7,
-    ),
-    _language(
         "toml",
         rb"(?:\[{1,2}[\w.\-\" ]{1,80}\]{1,2}$|[\w.\-]{1,60} ?= ?[^;{}\n]{0,200}$)",
         rb"\[{1,2}[^\]\n]{1,80}\]{1,2}",
         things="tables",
         weight=0.7,
     ),
+    _language(
+        "env",
+        rb"(?:export )?[A-Za-z_]\w{0,80}=[^\n]{0,200}$",
+        rb"(?:export )?[A-Za-z_]\w{0,80}=",
+        things="variables",
+        weight=0.75,
+    ),
 )
+YAML = _language("yaml", rb"(?!)", rb"[\w.\-/\"]{1,60}:", things="top-level keys")
+DIFF = _language("diff", rb"(?!)", rb"\+\+\+ ", things="files")
 JSON_TEXT = _language("json", rb"\s*[\[{]", rb" {0,4}\"[^\"\n]{1,80}\" ?:", things="keys")
 OTHER = _language("unknown", rb"(?!)", rb"(?!)")
 
@@ -165,6 +176,7 @@ _TITLES = {
     "css": "CSS source",
     "yaml": "YAML",
     "toml": "TOML or INI",
+    "env": "Environment variables",
 }
 _MEDIA = {
     "python": "python",
@@ -194,21 +206,127 @@ _MEDIA = {
 def language_of_media(media_type: str) -> Language | None:
     """The language that a media type names, like `text/x-python` or `application/yaml`."""
     name = _MEDIA.get(media_type.rpartition("/")[2].removeprefix("x-").removeprefix("vnd."))
-    return next((each for each in LANGUAGES if each.name == name), None)
+    return _named(name)
+
+
+def is_script(content: bytes) -> bool:
+    """Whether the text names the program that runs it."""
+    return content.startswith((b"#!/", b"#! /"))
 
 
 def language_of(content: bytes) -> Language | None:
     """The language that enough of the first 64 KiB is typical of; None when it may as well be prose."""
     prefix = content[:PREFIX_BYTES]
-    lines = sum(bool(line.strip()) for line in prefix.split(b"\n"))
+    if is_script(prefix):
+        return _interpreted(prefix)
+    if looks_like_diff(prefix):
+        return DIFF
+    if _looks_like_yaml(prefix):
+        return YAML
+    every = [line for line in prefix.split(b"\n") if line.strip()]
+    comments = sum(_COMMENT.match(line) is not None for line in every)
     best, most = None, 0.0
     for language in LANGUAGES:
         hits = sum(1 for _ in language.hints.finditer(prefix))
-        if hits >= _MIN_HITS and hits >= _needed(language) * lines and hits * language.weight > most:
+        # Comments say nothing about a file of settings, and may be most of it.
+        needed = _SETTINGS_SHARE * (len(every) - comments) if language.name in _SETTINGS else _SHARE * len(every)
+        if hits >= _MIN_HITS and hits >= needed and hits * language.weight > most:
             best, most = language, hits * language.weight
     return best
 
 
-def _needed(language: Language) -> float:
-    """Which share of the lines must be typical: lines with a colon or an equals sign stand in prose, too."""
-    return 0.6 if language.name in {"yaml", "toml", "css"} else _SHARE
+def _named(name: str | None) -> Language | None:
+    return next((each for each in (*LANGUAGES, YAML, DIFF) if each.name == name), None)
+
+
+def _interpreted(content: bytes) -> Language:
+    """The language of a script, by the program in its first line."""
+    found = _SHEBANG.match(content)
+    if found is None:
+        return OTHER
+    program = re.split(rb"[\d.]", found[0].rpartition(b"/")[2].split()[-1])[0]
+    return _named(_INTERPRETED.get(program) or ("shell" if program.endswith(b"sh") else program.decode())) or OTHER
+
+
+def _looks_like_yaml(content: bytes) -> bool:
+    """Whether nearly every line is one of YAML, and at least one is nested or a marker of YAML.
+
+    Prose, mails and lists of `key: value` lines have no nesting, or sentences where YAML has values. A key occurs
+    once in a document: what repeats its keys is a list of something else.
+    """
+    read = _YamlLines()
+    for line in content.split(b"\n"):
+        if not read.accept(line):
+            return False
+    lines = read.keys + read.items
+    return (
+        lines >= _MIN_HITS
+        and read.keys > 0
+        and lines >= _YAML_SHARE * (lines + read.others)
+        and (read.nested or read.marked)
+        and 2 * read.sentences <= lines
+        and (read.indented or 2 * read.natural <= read.keys)
+    )
+
+
+@dataclass
+class _YamlLines:
+    """The lines of a text, as far as they are read as YAML."""
+
+    keys: int = 0
+    items: int = 0
+    others: int = 0
+    sentences: int = 0
+    natural: int = 0
+    """Keys that are capitalised words, as headings in prose are."""
+    nested: bool = False
+    indented: bool = False
+    marked: bool = False
+    top: set[bytes] = field(default_factory=set)
+    text_indent: int | None = None
+    """Indentation of the key whose value is the text block that is being read."""
+    opened: bool = False
+    """Whether the last line is a key without a value."""
+
+    def accept(self, line: bytes) -> bool:
+        """Read one line; False if no YAML document can have it."""
+        indent = len(line) - len(line.lstrip(b" "))
+        if not line.strip() or line.lstrip(b" ").startswith(b"#"):
+            return True
+        if self.text_indent is not None:
+            if indent > self.text_indent:
+                return True
+            self.text_indent = None
+        if _YAML_MARK.match(line):
+            self.marked = True
+            self.top.clear()
+            return True
+        key, item = _YAML_KEY.match(line), _YAML_ITEM.match(line)
+        if key is not None:
+            return self._accept_key(len(key[1]), key[2], key[3] or b"", is_item=b"-" in key[1])
+        if item is None:
+            self.others += 1
+        else:
+            self.items += 1
+            self.nested = self.nested or self.opened
+            self._read_value(indent, item[2] or b"")
+        self.opened = False
+        return True
+
+    def _accept_key(self, indent: int, name: bytes, value: bytes, *, is_item: bool) -> bool:
+        self.keys += 1
+        self.natural += _NATURAL.match(name) is not None
+        self.nested = self.nested or is_item or (self.opened and indent > 0)
+        self.indented = self.indented or indent > 0
+        self.opened = not value
+        self._read_value(indent, value)
+        if indent == 0:
+            if name in self.top:
+                return False
+            self.top.add(name)
+        return True
+
+    def _read_value(self, indent: int, value: bytes) -> None:
+        if _YAML_TEXT.match(value):
+            self.text_indent = indent
+        self.sentences += _SENTENCE.match(value) is not None and value[:1] not in b"\"'[{&*!"

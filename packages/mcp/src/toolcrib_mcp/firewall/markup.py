@@ -36,7 +36,15 @@ _MARKDOWN_HEADING = re.compile(rb"(?m)^(?:(#{1,6}) +([^\n]{1,300})|(```|~~~)|([^
 _MARKDOWN_HINTS = re.compile(
     rb"(?m)^(?:#{1,6} \S|```|~~~|> \S|\|.{1,2000}\|\s{0,4}$|[-*+] \S|\d{1,3}\. \S)|\]\(\S{1,500}\)|\*\*\S"
 )
-_STRONG_HINT = re.compile(rb"(?m)^(?:#{1,6} \S|```|\|[ :|-]{3,}\|)|\]\((?:https?://|[#./\w])")
+_STRONG_HINT = re.compile(
+    rb"(?m)^(?:```|~~~|\|[ :|-]{3,}\|)|\[[^\[\]\n]{1,200}\]\((?:https?://|[#./]|[\w-]{1,80}[./])[^()\s]{0,500}\)"
+)
+_FENCED = re.compile(rb"(?ms)^[ \t]{0,3}(```|~~~)[^\n]*\n.*?(?:^[ \t]{0,3}\1|\Z)")
+_HEADING_LINE = re.compile(rb"(?m)^#{1,6} \S")
+# A heading has a blank line before it and no other one right after it; a comment stands on top of what it describes.
+_HEADING_ALONE = re.compile(
+    rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))(?:# [^\n]+(?=\n[ \t\r]*(?:\n|\Z)|\Z)|#{2,6} [^\n]+(?=\n(?!#)|\Z))"
+)
 _MARKDOWN_SHARE = 0.12
 _EXCERPT_CHARS = 240
 _HEADING_CHARS = 80
@@ -54,11 +62,24 @@ def looks_like_html_or_xml(content: bytes) -> bool:
 
 
 def looks_like_markdown(content: bytes) -> bool:
-    """Whether enough of the first lines are written in Markdown."""
-    prefix = content[:PREFIX_BYTES]
-    hints = sum(1 for _ in _MARKDOWN_HINTS.finditer(prefix))
-    lines = sum(bool(line.strip()) for line in prefix.split(b"\n"))
-    return _STRONG_HINT.search(prefix) is not None and hints >= max(2, _MARKDOWN_SHARE * lines)
+    """Whether enough of the first lines are written in Markdown; `#` comments of other files are not headings."""
+    text = without_fences(content)
+    headings = len(_HEADING_LINE.findall(text))
+    alone = sum(1 for _ in _HEADING_ALONE.finditer(text))
+    hints = sum(1 for _ in _MARKDOWN_HINTS.finditer(text)) - (headings - alone)
+    lines = sum(bool(line.strip()) for line in text.split(b"\n"))
+    strong = (2 * alone > headings) or has_markdown_parts(content)
+    return strong and hints >= max(2, _MARKDOWN_SHARE * lines)
+
+
+def has_markdown_parts(content: bytes) -> bool:
+    """Whether there is something that hardly any other text has: a fenced block, a table or a link."""
+    return _STRONG_HINT.search(content[:PREFIX_BYTES]) is not None
+
+
+def without_fences(content: bytes) -> bytes:
+    """The first 64 KiB without what stands in fenced blocks."""
+    return _FENCED.sub(rb"\1\n", content[:PREFIX_BYTES])
 
 
 def summarised_markup(content: bytes, *, size: int, media_type: str | None) -> Outline:

@@ -57,7 +57,7 @@ def _example(kind: ContentKind, facts: Mapping[str, JsonValue]) -> JsonObject:
             return {"type": "pointer", "pointer": _pointer(facts)}
         case ContentKind.LOG if isinstance(error, int):
             return {"type": "lines", "start": max(1, error - 2), "end": error + 10}
-        case ContentKind.LOG:
+        case ContentKind.LOG if "commits" not in facts:
             return {"type": "tail", "lines": _SPAN}
     return {"type": "head", "chars": _CHARS} if kind.is_text and _has_long_lines(facts) else _plain(kind)
 

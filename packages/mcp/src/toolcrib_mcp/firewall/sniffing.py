@@ -5,12 +5,19 @@ from __future__ import annotations
 import re
 
 from toolcrib_mcp.firewall.code import json_fault
+from toolcrib_mcp.firewall.diffs import looks_like_diff
+from toolcrib_mcp.firewall.histories import looks_like_history
 from toolcrib_mcp.firewall.json_reading import UnreadableJson, read_json
 from toolcrib_mcp.firewall.kinds import ContentKind
-from toolcrib_mcp.firewall.languages import language_of, language_of_media
+from toolcrib_mcp.firewall.languages import DIFF, YAML, is_script, language_of, language_of_media
 from toolcrib_mcp.firewall.lines import PREFIX_BYTES, without_bom
 from toolcrib_mcp.firewall.log_lines import is_log_line, looks_like_log
-from toolcrib_mcp.firewall.markup import looks_like_html_or_xml, looks_like_markdown
+from toolcrib_mcp.firewall.markup import (
+    has_markdown_parts,
+    looks_like_html_or_xml,
+    looks_like_markdown,
+    without_fences,
+)
 from toolcrib_mcp.firewall.media import binary_format
 from toolcrib_mcp.firewall.records import is_records
 from toolcrib_mcp.firewall.tables import table_form
@@ -19,6 +26,8 @@ _SNIFFED_BINARY = 8_192
 _CONTROLS = bytes({*range(32), 127} - {*b"\t\n\r\f\b\x1b"})
 _BAD_SHARE = 0.25
 _SURE_TABLE = 4
+_TRACEBACK_WITHIN = 400
+_TRACEBACK = re.compile(rb"(?m)^Traceback \(most recent call last\):\r?\n  File \"")
 _OPENING = re.compile(rb"\s{0,10000}[\[{]")
 
 
@@ -76,19 +85,25 @@ def _named_kind(text: bytes, media: str) -> ContentKind | None:
 
 
 def _text_kind(text: bytes) -> ContentKind:
-    if looks_like_html_or_xml(text):
+    if is_script(text):
+        return ContentKind.CODE
+    if looks_like_html_or_xml(text) or _is_markdown(text):
         return ContentKind.MARKUP
-    if _is_table(text):
+    if looks_like_history(text) or _TRACEBACK.search(text, 0, _TRACEBACK_WITHIN):
+        return ContentKind.LOG
+    if not looks_like_diff(text) and _is_table(text):
         return ContentKind.TABLE
     if looks_like_log(text):
         return ContentKind.LOG
-    if json_fault(text) is None:
-        language = language_of(text)
-        if (language is None or language.name != "diff") and looks_like_markdown(text):
-            return ContentKind.MARKUP
-        if language is None:
-            return ContentKind.PROSE
-    return ContentKind.CODE
+    return ContentKind.PROSE if json_fault(text) is None and language_of(text) is None else ContentKind.CODE
+
+
+def _is_markdown(text: bytes) -> bool:
+    """Whether it is Markdown rather than source text with comments in Markdown."""
+    if not looks_like_markdown(text):
+        return False
+    language = language_of(without_fences(text))
+    return language is None or (has_markdown_parts(text) and language not in {DIFF, YAML})
 
 
 def _is_table(text: bytes) -> bool:

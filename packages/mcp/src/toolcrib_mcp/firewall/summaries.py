@@ -10,6 +10,7 @@ from toolcrib_core.wording import count
 from toolcrib_mcp.firewall.code import summarised_code
 from toolcrib_mcp.firewall.facts import bounded
 from toolcrib_mcp.firewall.fitting import Outline, fitted
+from toolcrib_mcp.firewall.histories import looks_like_history, summarised_history
 from toolcrib_mcp.firewall.json_reading import UnreadableJson, read_json
 from toolcrib_mcp.firewall.kinds import ContentKind
 from toolcrib_mcp.firewall.lines import invalid_count, without_bom
@@ -66,7 +67,7 @@ def _of_text(text: bytes, kind: ContentKind, *, media_type: str | None, size: in
         case ContentKind.TABLE:
             return summarised_table(text, size=size)
         case ContentKind.LOG:
-            return summarised_log(text, size=size)
+            return summarised_history(text, size=size) if looks_like_history(text) else summarised_log(text, size=size)
         case ContentKind.CODE:
             return summarised_code(text, size=size, media_type=media_type)
         case ContentKind.MARKUP:

@@ -17,8 +17,8 @@ class GatewayBehaviour:
     """Whether each client gets what it has seen before first, unchanged, so that its prompt cache holds."""
     browse_limit: int = 8
     """How many tools a search shows when the client names no number."""
-    whole_tokens: int = 1_000
-    """A result of up to so many tokens comes back as it is."""
+    whole_tokens: int = 4_000
+    """A result of at most this many tokens is passed on unchanged."""
     summary_tokens: int = 375
     """What stands in place of a larger one has at most so many."""
     view_tokens: int = 1_500

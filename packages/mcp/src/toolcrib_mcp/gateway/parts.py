@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from toolcrib_core import count_tokens
 from toolcrib_core.wording import shown
-from toolcrib_mcp.firewall import ContentKind, UnreadableJson, content_kind, read_json
-from toolcrib_mcp.gateway.sizing import MAX_MEDIA, blocks_of, is_light, is_media, json_text, text_of
+from toolcrib_mcp.firewall import ContentKind, content_kind
+from toolcrib_mcp.gateway.sizing import (
+    MAX_MEDIA,
+    is_light,
+    is_media,
+    json_text,
+    json_values,
+    text_of,
+    utf8,
+    without_repetition,
+)
 
 BRIEF_TOKENS: Final = 48
 """A block of up to so many tokens passes as it is, beside what stands for the large ones."""
@@ -69,7 +78,7 @@ class _Taking:
         self._media = 0
 
     def taken(self) -> TakenApart:
-        blocks, structured = _once(blocks_of(self._result), self._result.get("structuredContent"))
+        blocks, structured = without_repetition(self._result)
         for block in blocks:
             if is_media(block):
                 self._take_media(block)
@@ -121,7 +130,7 @@ class _Taking:
             self._out.parts.append(_part_of(self._small[0]))
         elif self._small:
             texts = [text_of(each) for each in self._small]
-            values = _as_values([each for each in texts if each is not None]) if None not in texts else self._small
+            values = json_values([each for each in texts if each is not None]) if None not in texts else self._small
             self._out.parts.append(_json_part(f"{len(self._small):,} small blocks", values))
 
     def _take_fields(self) -> None:
@@ -135,44 +144,6 @@ class _Taking:
             self._out.fields.update(others)
         elif others:
             self._out.parts.append(_json_part("further fields", others))
-
-
-def utf8(text: str) -> bytes:
-    """The text as bytes; a lone surrogate, which is no character, becomes U+FFFD."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
-
-
-def _once(blocks: list[Any], structured: Any) -> tuple[list[Any], Any]:
-    """The blocks and the structured content without what either says that the other says, too."""
-    texts = [text_of(each) for each in blocks]
-    said = [each for each in texts if each is not None]
-    if structured is None or not said:
-        return blocks, structured
-    # Servers of the SDK put whatever is no object under `result`, and each item of a list in a block of its own.
-    wrapped = structured["result"] if isinstance(structured, Mapping) and structured.keys() == {"result"} else None
-    if len(said) == 1:
-        value = _value_of(said[0])
-        if any(each is not None and each in (said[0], value) for each in (structured, wrapped)):
-            return blocks, None
-    elif isinstance(wrapped, list) and wrapped in (said, _as_values(said)):
-        return [each for each, text in zip(blocks, texts, strict=True) if text is None], wrapped
-    return blocks, structured
-
-
-def _as_values(texts: Sequence[str]) -> list[Any]:
-    """The values that the texts are as JSON, if every one of them is an object or a list; else the texts."""
-    values = [_value_of(each) for each in texts]
-    return values if all(isinstance(each, dict | list) for each in values) else list(texts)
-
-
-def _value_of(text: str) -> Any:
-    try:
-        return read_json(utf8(text))
-    except UnreadableJson:
-        return text
 
 
 def _part_of(block: object) -> Part:

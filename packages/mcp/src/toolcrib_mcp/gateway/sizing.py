@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from toolcrib_core import count_tokens
+from toolcrib_mcp.firewall import UnreadableJson, read_json
 from toolcrib_mcp.rpc.codec import encode_message
 
 MAX_MEDIA: Final = 4
@@ -44,8 +45,42 @@ def is_surely_small(result: Mapping[str, Any], *, limit: int) -> bool | None:
 
 
 def tokens_of(result: Mapping[str, Any]) -> int:
-    """How many tokens a model would read of a result, pictures and sounds left aside."""
-    return sum(map(count_tokens, texts_of(result)))
+    """The tokens that a model reads of a result, without media.
+
+    What a server sends as text and again as structured content counts once: a client passes on one of the two.
+    """
+    blocks, structured = without_repetition(result)
+    once = {**result, "content": blocks}
+    once.pop("structuredContent", None)
+    return sum(map(count_tokens, texts_of(once if structured is None else once | {"structuredContent": structured})))
+
+
+def without_repetition(result: Mapping[str, Any]) -> tuple[list[Any], Any]:
+    """The content blocks and the structured content of a result; what both of them say is in only one of them.
+
+    Servers repeat their text as structured content in several ways: as a JSON value whose text it is, or under the
+    only key of an object (`result` with the MCP SDK and FastMCP, `content` with the filesystem server). A list comes as
+    one block for each of its items.
+    """
+    blocks, structured = blocks_of(result), result.get("structuredContent")
+    texts = [text_of(each) for each in blocks]
+    sent = [each for each in texts if each is not None]
+    if structured is None or not blocks:
+        return blocks, structured
+    wrapped = next(iter(structured.values())) if isinstance(structured, Mapping) and len(structured) == 1 else None
+    if wrapped == blocks:
+        return blocks, None
+    if len(sent) == 1:
+        value = json_value(sent[0])
+        if any(_is_same(each, sent[0]) or each == value for each in (structured, wrapped) if each is not None):
+            return blocks, None
+    elif sent and isinstance(wrapped, list) and wrapped in (sent, json_values(sent)):
+        return [each for each, text in zip(blocks, texts, strict=True) if text is None], wrapped
+    return blocks, structured
+
+
+def _is_same(value: object, text: str) -> bool:
+    return isinstance(value, str) and value.rstrip() == text.rstrip()
 
 
 def blocks_of(result: Mapping[str, Any]) -> list[Any]:
@@ -80,6 +115,28 @@ def json_text(value: object) -> str:
     """
     wrapped = encode_message({"": value})
     return wrapped[len(b'{"":') : -len(b"}\n")].decode()
+
+
+def json_values(texts: Sequence[str]) -> list[Any]:
+    """The values of the texts as JSON, if every one of them is an object or a list; else the texts."""
+    values = [json_value(each) for each in texts]
+    return values if all(isinstance(each, dict | list) for each in values) else list(texts)
+
+
+def json_value(text: str) -> Any:
+    """The value of the text as JSON; the text itself if it is not JSON."""
+    try:
+        return read_json(utf8(text))
+    except UnreadableJson:
+        return text
+
+
+def utf8(text: str) -> bytes:
+    """The text as bytes; a lone surrogate, which is no character, becomes U+FFFD."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
 def texts_of(result: Mapping[str, Any]) -> Iterator[str]:
