@@ -135,7 +135,7 @@ def _case(signals: Signals, wanted: Sequence[Sequence[int]]) -> Case:
             words=signals.words[kept],
             meaning=signals.meaning[kept],
             steps=None if signals.steps is None else signals.steps[kept],
-            near=signals.near[kept],
+            nearness=signals.nearness[kept],
         ),
         groups=tuple(np.searchsorted(kept, group) for group in wanted if group),
     )

@@ -28,7 +28,7 @@ _LARGE = {"records": 2_000, "object": 2_000, "table": 3_000, "log": 2_000, "pros
 _IMAGE = 1_500
 _HANDLE = re.compile(r"art_[a-z2-7]{16,}")
 _CURSOR = re.compile(r'\n\[more: cursor "([^"]+)"\]$')
-_WHOLE_TOKENS = 1_000
+_WHOLE_TOKENS = 4_000
 _MOST_PAGES = 500
 
 

@@ -17,10 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from retrieval_metrics import DEPTH, quality
+from retrieval_pages import page_figures, requests_elsewhere
 from retrieval_peers import PEERS, run_peer
 from retrieval_sets import DATA, RetrievalSet, development_sets, read_set
 
 from toolcrib_core.search import SearchIndex
+
+MOST_PAGES = 120
+"""Requests of each kind whose pages are looked at."""
 
 
 def main() -> int:
@@ -33,6 +37,7 @@ def main() -> int:
     embedder = _embedder() if options.semantic else None
     for each in sets:
         rows = [measure_ours(each, embedder)]
+        rows[0] |= page_figures(each, requests_elsewhere(each, sets), embedder, most=MOST_PAGES)
         if options.peers:
             rows += measure_peers(each)
         for row in rows:

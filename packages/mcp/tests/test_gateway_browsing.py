@@ -164,6 +164,30 @@ async def test_a_leaf_a_star_and_a_namespace_are_listed() -> None:
     assert leaf[0].startswith(ISSUE_ID)
 
 
+@pytest.mark.req("CL-5")
+async def test_a_page_ends_where_relevance_drops_and_says_how_to_see_more() -> None:
+    tools = [tool("list_commits", description="Lists the commits of a branch.")]
+    tools += [tool(f"do_{number}", description=f"Does thing {number} to a branch.") for number in range(6)]
+    async with gatewayed({"git": listing(*tools)}) as case:
+        page = await case.browse(query="list the commits of a branch")
+        more = await case.browse(query="list the commits of a branch", limit=8)
+
+    assert [each["name"] for each in cards_of(page)["cards"]] == ["list_commits"]
+    assert page["content"][0]["text"].startswith("1 of 7 matches; the others fit less, see them with `limit`.\n")
+    assert len(cards_of(more)["cards"]) == 7
+
+
+@pytest.mark.req("CL-5")
+async def test_that_none_may_fit_is_said_of_weak_evidence_alone() -> None:
+    tools = [tool(f"list_{name}s", description=f"Lists the {name}s of a repository.") for name in ("issue", "branch")]
+    async with gatewayed({"git": listing(*tools)}) as case:
+        weak = await case.browse(query="scarf wool repository")
+        plain = await case.browse(query="branches of a repository")
+
+    assert "None may fit" in weak["content"][0]["text"]
+    assert "None may fit" not in plain["content"][0]["text"]
+
+
 @pytest.mark.req("GW-7.1")
 @pytest.mark.parametrize("limit", [1, 15, 50])
 async def test_the_limit_of_a_call_is_honoured(limit: int) -> None:

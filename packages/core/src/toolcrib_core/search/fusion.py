@@ -61,26 +61,36 @@ class Signals:
     meaning: Scores
     steps: Scores | None
     """None where the request has one step."""
-    near: NDArray[np.bool_]
-    """Whether the tool is nearer in meaning than a request that means nothing would be."""
+    nearness: Scores
+    """How much nearer in meaning the tool is than a request that means nothing would be; 0 and less is no evidence."""
     evidence: Evidence
 
 
-def fused_scores(index: SearchIndex, lexical: LexicalScores, embedder: Embedder) -> Scores:
-    """What every tool scores by words and meaning together; 0 for a tool that neither speaks for.
+@dataclass(frozen=True, kw_only=True)
+class FusedScores:
+    """What every tool scores by words and meaning together; rows are those of the index."""
+
+    scores: Scores
+    """0 for a tool that neither speaks for."""
+    nearness: Scores | None
+    """As in `Signals`; None where the request says nothing to embed."""
+
+
+def fused_scores(index: SearchIndex, lexical: LexicalScores, embedder: Embedder) -> FusedScores:
+    """Score every tool by words and meaning together.
 
     Raises:
         EmbedderUnusable: The embedder gives another shape than it promises, or numbers that are not finite.
     """
     if not len(index) or not lexical.query.text.strip():
-        return lexical.scores
+        return FusedScores(scores=lexical.scores, nearness=None)
     signals = gather_signals(index, lexical, embedder)
     # Above 0 for every tool and rising with the sum: a tool below the average of its catalogue may still be a hit.
     scores: Scores = np.logaddexp(0.0, combine(signals))
-    scores[~((lexical.scores > 0) | signals.near)] = 0.0
+    scores[~((lexical.scores > 0) | (signals.nearness > 0))] = 0.0
     # Wider than any score, so a tool is first for its own name whatever else is near.
     named: Scores = lexical.name_tiers * (scores.max(initial=0.0) + 1)
-    return np.round(scores + named, DECIMALS)
+    return FusedScores(scores=np.round(scores + named, DECIMALS), nearness=signals.nearness)
 
 
 def gather_signals(index: SearchIndex, lexical: LexicalScores, embedder: Embedder) -> Signals:
@@ -99,7 +109,7 @@ def gather_signals(index: SearchIndex, lexical: LexicalScores, embedder: Embedde
         words=np.minimum(_outstanding(lexical.scores), _MOST_OUTSTANDING),
         meaning=_outstanding(closeness[0]),
         steps=None if steps is None else _outstanding(steps),
-        near=highest > tools.noise,
+        nearness=highest - tools.noise,
         evidence=lexical.evidence,
     )
 

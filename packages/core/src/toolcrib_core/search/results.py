@@ -59,7 +59,9 @@ class SearchResult(BaseModel):
     confidence: float
     """How likely it is that one of the first five is what was asked for, between 0 and 1."""
     confident: bool
-    """False says: look at more than the first hits, or ask in other words."""
+    """False where probably no tool fits: the evidence is as weak as of hardly any request that has an answer."""
+    relevant: int
+    """How many of the hits, from the first on, are not far behind the best: a page of results may end there."""
     truncated: bool
     """Whether the request was longer than is read."""
     total: int

@@ -15,6 +15,7 @@ from toolcrib_core.search.document import Field, document_fields
 from toolcrib_core.search.spelling import Lexicon
 from toolcrib_core.search.text import all_terms, terms
 from toolcrib_core.search.weights import FIELD_LENGTHS, FIELD_WEIGHTS, LENGTH_NORMALISATION, SATURATION
+from toolcrib_core.wire_names import WireNames
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -167,9 +168,24 @@ def _impacts(definition: ToolDefinition) -> dict[str, float]:
 
 
 def _identity_keys(definition: ToolDefinition, product: str) -> set[str]:
-    qualified = f"{definition.namespace}:{definition.name}"
-    keys = {LITERAL_MARK + text.casefold() for text in (definition.name, qualified, definition.id)}
-    keys |= {NAME_MARK + squeezed(text) for text in (definition.name, qualified)}
+    """Every form in which the tool is named: bare, with its server, as an id with or without version and hash, as sent.
+
+    Names match without case and separators, so the wire name `server__name` is the name with its server.
+    """
+    tool_id, name, sent = definition.id, definition.name, definition.upstream_name or definition.name
+    qualified = [f"{definition.namespace}:{each}" for each in (name, sent)]
+    unversioned = f"{qualified[0]}#{tool_id.rpartition('#')[2]}"
+    literal = (
+        name,
+        sent,
+        *qualified,
+        tool_id,
+        tool_id.partition("#")[0],
+        unversioned,
+        WireNames((tool_id,)).encode(tool_id),
+    )
+    keys = {LITERAL_MARK + text.casefold() for text in literal}
+    keys |= {NAME_MARK + squeezed(text) for text in (name, sent, *qualified, tool_id, unversioned)}
     if definition.title:
         keys.add(TITLE_MARK + squeezed(definition.title))
     return keys | {PRODUCT_MARK + term for term in all_terms(product)}

@@ -131,7 +131,7 @@ class Browser:
         if not len(snapshot):
             self._runtime.missing.check_any()
         if path is None:
-            found = await self._found(snapshot, str(query), limit or self._limit)
+            found = await self._found(snapshot, str(query), limit)
         else:
             found = _at(snapshot, path, limit)
         schemas = await asyncio.to_thread(_schemas, snapshot, found.cards) if detail == "schema" else {}
@@ -150,11 +150,14 @@ class Browser:
             return self._seen.arrange(client, page)
         return await asyncio.to_thread(self._shared_seen.arrange, client, page)
 
-    async def _found(self, snapshot: CatalogSnapshot, query: str, limit: int) -> _Found:
+    async def _found(self, snapshot: CatalogSnapshot, query: str, limit: int | None) -> _Found:
         # In a thread: the first search after a change builds the index anew, and a sentence model takes its time.
-        result = await asyncio.to_thread(snapshot.search, query, limit=limit, embedder=self.embedder)
-        cards = [_scored(snapshot, hit.id, hit.score) for hit in result.hits]
-        return _Found(cards, _search_note(result), result.total)
+        most = limit or self._limit
+        result = await asyncio.to_thread(snapshot.search, query, limit=most, embedder=self.embedder)
+        # A page ends where relevance drops; a caller that names a limit has asked for what is behind that, too.
+        hits = result.hits[: result.relevant] if limit is None else result.hits
+        cards = [_scored(snapshot, hit.id, hit.score) for hit in hits]
+        return _Found(cards, _search_note(result, len(hits)), result.total)
 
     def _note(self, note: str, withheld: Mapping[str, int]) -> str:
         """The note, which servers are missing, and whose tools are withheld: as much of it as there is room for."""
@@ -211,12 +214,15 @@ def _scored(snapshot: CatalogSnapshot, tool_id: str, score: float | None) -> Pag
     return tool_card(card, snapshot.hydrate(tool_id).definition.input_schema)
 
 
-def _search_note(result: SearchResult) -> str:
-    if not result.hits:
+def _search_note(result: SearchResult, number: int) -> str:
+    if not number:
         return _NOTHING
+    shown = f"{number} of {count(result.total, 'match', 'matches')}"
     if not result.confident:
-        return f"{len(result.hits)} of {result.total} matches. None may fit: try other words."
-    return f"{len(result.hits)} of {result.total} matches." if result.total > len(result.hits) else ""
+        return f"{shown}. None may fit: try other words."
+    if number < len(result.hits):
+        return f"{shown}; the others fit less, see them with `limit`."
+    return f"{shown}." if result.total > number else ""
 
 
 def _withheld_notes(withheld: Mapping[str, int]) -> tuple[str, str]:
