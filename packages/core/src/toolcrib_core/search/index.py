@@ -33,7 +33,7 @@ of requests by agents for real tools, too: `python bench/retrieval_pages.py [--s
 RELEVANT = 0.4
 """The share of the best score below which a hit is no longer relevant.
 
-Chosen with the same command: the recall of a page of eight falls by less than a point; with 0.5 it falls by three.
+Chosen with the same command: the recall of a page of eight falls by one point; with 0.5, by three and a half.
 """
 _FIRST_HITS = 8
 _MAX_PREFIX_KEYS = 8
