@@ -81,10 +81,12 @@ class Workshop:
         return Outcome(process.returncode, out.decode(), err.decode())
 
     @asynccontextmanager
-    async def serving(self, *options: str, seconds: float = PATIENCE) -> AsyncIterator[Served]:
+    async def serving(
+        self, *options: str, seconds: float = PATIENCE, command: list[str] | None = None
+    ) -> AsyncIterator[Served]:
         """A process of `toolcrib serve`; it is killed at the end if it still lives."""
         process = await asyncio.create_subprocess_exec(
-            *self.command("serve", *options),
+            *(command or self.command("serve", *options)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

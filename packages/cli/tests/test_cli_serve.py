@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import socket
@@ -392,3 +393,30 @@ async def test_the_demo_is_browsed_executed_and_viewed_by_an_unmodified_client(w
         view = await client.call_tool("tool_view", {"handle": handle, "selector": rows})
 
     assert "of 400" in view.content[0].text
+
+
+HEAVY = {"alembic", "cryptography", "httpx", "mcp", "numpy", "sqlalchemy", "tiktoken", "toolcrib_semantic", "uvicorn"}
+# Serves as the command does, but composes nothing by itself; tells its modules at a signal.
+TELLING_ITS_MODULES = """
+import json, signal, sys
+from toolcrib_cli.app import main
+import toolcrib_mcp.serving.deferred, toolcrib_mcp.serving.running
+toolcrib_mcp.serving.running.UNASKED = toolcrib_mcp.serving.deferred._AFTER_ANSWER = 86400
+signal.signal(signal.SIGUSR1, lambda *_: print("modules", json.dumps(sorted(sys.modules)), file=sys.stderr, flush=True))
+main()
+"""
+
+
+@pytest.mark.req("CL-12")
+async def test_no_heavy_module_is_imported_before_the_tools_are_listed(workshop):
+    workshop.write(one=workshop.hostile("hang"))
+    command = [sys.executable, "-c", TELLING_ITS_MODULES, *workshop.command("serve")[3:]]
+    async with workshop.serving(command=command) as served:
+        await served.greet()
+        listed = await served.ask("tools/list", {})
+        served.signal(signal.SIGUSR1)
+        modules = json.loads((await served.line("modules")).partition(" ")[2])
+
+    assert [tool["name"] for tool in listed["tools"]] == ["tool_browse", "tool_execute", "tool_view"]
+    assert not HEAVY & set(modules)
+    assert "toolcrib_mcp.hub" not in modules

@@ -160,6 +160,7 @@ async def test_the_capabilities_are_tools_that_change_and_what_servers_can_do_be
     told = {"tools": {"listChanged": True}, "prompts": {"listChanged": True}, "tasks": {}}
     server = ScriptedServer(initialize={**HANDSHAKE, "capabilities": told})
     async with gatewayed({"files": server}) as case:
+        await case.gateway.hub.shared("files").start()
         face = await case.service.face()
 
     assert face.capabilities == {"tools": {"listChanged": True}, "prompts": {"listChanged": True}}

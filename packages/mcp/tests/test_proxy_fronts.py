@@ -130,6 +130,7 @@ async def test_the_face_has_the_proxys_tools_and_what_the_servers_can_do_beside(
     told = {"tools": {}, "prompts": {"listChanged": True}, "tasks": {}, "experimental": {"x": {}}, "logging": {}}
     server = ScriptedServer(initialize={**HANDSHAKE, "capabilities": told})
     async with proxied({"files": server}) as case:
+        await case.hub.shared("files").start()
         face = await case.service.face()
 
     assert face.capabilities == {"tools": {"listChanged": True}, "prompts": {"listChanged": True}}

@@ -21,7 +21,7 @@ from tests.chaos import hostile_server
 from toolcrib_core import DocumentVectors
 from toolcrib_mcp import ConfigError, load_config
 from toolcrib_mcp.config import HttpFront
-from toolcrib_mcp.serving import read_live, serve
+from toolcrib_mcp.serving import entrance_to, read_live, serve, serve_composed
 from toolcrib_mcp.serving.background import Background
 from toolcrib_store import StoreDamaged
 
@@ -176,15 +176,66 @@ async def test_without_a_usable_policy_or_lock_file_no_server_is_started(tmp_pat
     assert not (tmp_path / "state").exists()
 
 
+@pytest.mark.enable_socket
 async def test_where_the_database_cannot_be_opened_nothing_is_served_and_nothing_is_left(tmp_path, family):
     config = _config(tmp_path, family, one="good")
     (tmp_path / "artifacts.db").write_bytes(b"this is no database, and long enough to be seen as none" * 100)
-    ready: list[str | None] = []
 
     with pytest.raises(StoreDamaged):
-        await serve(config, mode="proxy", http=ANYWHERE, state_dir=tmp_path, on_ready=ready.append)
+        await serve(config, mode="proxy", http=ANYWHERE, state_dir=tmp_path)
 
-    assert ready == []
+    assert read_live(tmp_path, now=0) == []
+
+
+@pytest.mark.req("CL-12")
+@pytest.mark.parametrize("mode", ["gateway", "proxy"])
+async def test_a_client_is_answered_at_once_although_no_server_ever_answers(tmp_path, family, mode):
+    config = _config(tmp_path, family, one="hang", two="hang", three="hang")
+    with _standard_streams() as (to_server, from_server):
+        serving = asyncio.create_task(serve(config, mode=mode))
+        answers = [
+            await _asked(to_server, from_server, "initialize", INITIALIZE),
+            *([await _asked(to_server, from_server, "tools/list", {})] if mode == "gateway" else []),
+        ]
+        to_server.close()
+        async with asyncio.timeout(15):
+            await serving
+
+    assert {"tools", "resources", "prompts"} <= answers[0]["capabilities"].keys()
+    assert [tool["name"] for each in answers[1:] for tool in each["tools"]] == (
+        ["tool_browse", "tool_execute", "tool_view"] if mode == "gateway" else []
+    )
+
+
+@pytest.mark.enable_socket
+@pytest.mark.req("CL-12")
+async def test_over_http_a_second_client_is_answered_while_no_server_has_answered(tmp_path, family):
+    async with _serving(_config(tmp_path, family, one="hang"), mode="gateway") as url, Client(url) as first:
+        # Answered by what is composed, not by the greeting.
+        viewed = await first.call_tool("tool_view", {"handle": "art_none", "selector": {"type": "all"}})
+        async with Client(url, mode="legacy") as second:
+            names = [tool.name for tool in (await second.list_tools()).tools]
+
+    assert viewed.is_error
+    assert names == ["tool_browse", "tool_execute", "tool_view"]
+
+
+@pytest.mark.req("CL-12")
+async def test_what_waits_for_the_servers_is_told_why_they_could_not_be_composed(tmp_path, family):
+    @asynccontextmanager
+    async def compose():
+        raise ConfigError("The policy cannot be used.", hint="Correct it.")
+        yield
+
+    entrance = entrance_to(_config(tmp_path, family, one="good"), mode="gateway")
+    with _standard_streams() as (to_server, from_server):
+        serving = asyncio.create_task(serve_composed(compose, entrance))
+        await _asked(to_server, from_server, "initialize", INITIALIZE)
+        error = await _asked(to_server, from_server, "prompts/list", {})
+        with pytest.raises(ConfigError, match="policy"):
+            await serving
+
+    assert error["message"] == "The policy cannot be used. Correct it."
 
 
 @pytest.mark.fault("F16")
@@ -229,6 +280,13 @@ async def test_what_goes_on_beside_the_serving_ends_with_it():
         await asyncio.sleep(0)
 
     assert ended.is_set()
+
+
+async def _asked(to_server, from_server, method, params):
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    to_server.write(json.dumps(message).encode() + b"\n")
+    answer = json.loads(await asyncio.to_thread(from_server.readline))
+    return answer.get("result", answer.get("error"))
 
 
 def _terminate_ourselves(serving: asyncio.Task[None]) -> None:

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from toolcrib_mcp.serving import Held, LiveStatus, private_directory, read_live
+from toolcrib_mcp.serving import Held, LiveStatus, read_live
 from toolcrib_mcp.serving.live import STALE_AFTER, LiveStatusFile, is_alive
 from toolcrib_mcp.serving.reporting import RENEW_EVERY, Reporter
+from toolcrib_mcp.state_files import private_directory
 from toolcrib_runtime.testing import FakeClock
 
 pytestmark = pytest.mark.req("GW-6.4")

@@ -14,7 +14,8 @@ from toolcrib_cli.shared_database import shared_target
 from toolcrib_cli.state_directory import remember_config, state_of, state_root
 from toolcrib_cli.wiring import Asked
 from toolcrib_core.wording import quoted
-from toolcrib_mcp import ConfigError, GatewayConfig, load_config
+from toolcrib_mcp.errors import ConfigError
+from toolcrib_mcp.state_files import private_directory
 
 DEMO_NOTE: Final = "demo: there is no configuration here. For your own servers: toolcrib init"
 
@@ -32,6 +33,36 @@ class Choice:
     demo: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a catalogue is found, before anything of it is read."""
+
+    folder: Path
+    """The folder the command was started in."""
+    path: Path | None
+    """The file of the configuration."""
+    is_demo: bool
+    state_dir: Path
+    """Where the state of this configuration is kept."""
+
+
+def place_of(choice: Choice, *, environ: Mapping[str, str] = os.environ, directory: Path | None = None) -> Place:
+    """Find out which configuration a command is about.
+
+    Raises:
+        ConfigError: There is none that could be meant, or nowhere to keep its state.
+    """
+    here = current_directory() if directory is None else directory
+    # Python tools are served alone unless a configuration is named: the one that is found here may be a client's.
+    looked_in = None if choice.python_tools else here
+    path = None if choice.demo else choose_config(choice.config, environ=environ, directory=looked_in)
+    added = bool(choice.toolpacks or choice.python_tools) or choice.context_packs
+    is_demo = choice.demo or (path is None and not added)
+    root = state_root(choice.state_dir, environ=environ)
+    state_dir = state_of(path, root) if path is not None else root / ("demo" if is_demo else "no-config")
+    return Place(folder=here, path=path, is_demo=is_demo, state_dir=state_dir)
+
+
 def asked_for(
     choice: Choice,
     *,
@@ -39,34 +70,28 @@ def asked_for(
     directory: Path | None = None,
     quietly: bool = False,
 ) -> Asked:
-    """Read the configuration; that it is the demo, though nobody asked for that, is told on standard error.
-
-    Not when it is done `quietly`.
+    """Read the configuration; a demo that was not asked for is announced on standard error, unless `quietly`.
 
     Raises:
         ConfigError: The configuration cannot be used.
     """
-    here = current_directory() if directory is None else directory
-    # Python tools are served alone unless a configuration is named: the one that is found here may be a client's.
-    looked_in = None if choice.python_tools else here
-    path = None if choice.demo else choose_config(choice.config, environ=environ, directory=looked_in)
-    config = GatewayConfig(servers={}) if path is None else load_config(path, environ=environ)
-    added = bool(choice.toolpacks or choice.python_tools) or choice.context_packs
-    is_demo = choice.demo or (path is None and not added)
-    if is_demo and not choice.demo and not quietly:
+    from toolcrib_mcp.config import GatewayConfig, load_config
+
+    place = place_of(choice, environ=environ, directory=directory)
+    config = GatewayConfig(servers={}) if place.path is None else load_config(place.path, environ=environ)
+    if place.is_demo and not choice.demo and not quietly:
         tell(DEMO_NOTE)
-    root = state_root(choice.state_dir, environ=environ)
     return Asked(
         config=config,
-        path=path,
-        state_dir=state_of(path, root) if path is not None else root / ("demo" if is_demo else "no-config"),
+        path=place.path,
+        state_dir=place.state_dir,
         state_root=choice.state_dir,
         shared=shared_target(choice.shared, environ=environ),
         toolpacks=choice.toolpacks,
         python_tools=choice.python_tools,
         context_packs=choice.context_packs,
-        demo=is_demo,
-        folder=here,
+        demo=place.is_demo,
+        folder=place.folder,
     )
 
 
@@ -76,14 +101,12 @@ def tell_warnings(asked: Asked) -> None:
         tell(f"warning: {warning}")
 
 
-def usable_state(asked: Asked, *, named: bool) -> Path | None:
+def usable_state(asked: Asked | Place, *, named: bool) -> Path | None:
     """The directory for what is kept; without one that can be written, nothing is, unless it was `named`.
 
     Raises:
         ConfigError: It was named and cannot be used.
     """
-    from toolcrib_mcp.serving import private_directory
-
     directory = asked.state_dir
     if directory is None:
         return None

@@ -105,7 +105,7 @@ def check_vocabulary() -> Check:
 
 def check_state(asked: Asked) -> Check:
     """The directory that everything is kept in."""
-    from toolcrib_mcp.serving import private_directory
+    from toolcrib_mcp.state_files import private_directory
 
     directory = asked.state_dir
     if directory is None:

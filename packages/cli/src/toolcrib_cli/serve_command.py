@@ -1,4 +1,7 @@
-"""`toolcrib serve`: all servers of a catalogue as one server, over standard input and output or over HTTP."""
+"""`toolcrib serve`: all servers of a catalogue as one server, over standard input and output or over HTTP.
+
+Over standard input and output, a client that was served before is answered before the configuration is even read.
+"""
 
 from __future__ import annotations
 
@@ -8,29 +11,33 @@ import logging
 import re
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 import typer
 
-from toolcrib_cli.asking import Choice, asked_for, tell_warnings, usable_state
+from toolcrib_cli.asking import Choice, Place, asked_for, place_of, tell_warnings, usable_state
 from toolcrib_cli.screen import tell
 from toolcrib_cli.semantic_search import open_vectors
 from toolcrib_cli.shared_database import shared_database
+from toolcrib_cli.version import version
 from toolcrib_cli.wiring import Asked, Wired, wired
 from toolcrib_core.wording import count, quoted
 from toolcrib_mcp.config.nesting import refuse_endless_nesting
 from toolcrib_mcp.errors import ConfigError
+from toolcrib_mcp.state_files import GREETING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from toolcrib_mcp.config import HttpFront
-    from toolcrib_mcp.serving import Admission, Mode
+    from toolcrib_mcp.serving import Admission, Composition, Entrance, GreetingFile, Mode
     from toolcrib_runtime.guards.secrets import Scrubber
 
 _ADDRESS: Final = re.compile(r"(?:(?P<host>\[[^\]]+\]|[^:]*):)?(?P<port>\d{1,5})")
+# What a greeting depends on beside the options: these files in the folder of the configuration.
+_BESIDE: Final = ("toolcrib.toml", "toolcrib.policy.toml")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,21 +72,45 @@ def run_serve(
     Raises:
         ToolError: The configuration or the address cannot be used, or large results cannot be kept.
     """
-    from toolcrib_mcp.redaction import configured_secrets
-
     scrubber = _log_to_stderr(log_level)
     address = None if http is None else read_address(http)
-    asked = asked_for(choice)
-    refuse_endless_nesting(asked.path)
-    scrubber.add(*configured_secrets(asked.config.enabled))
-    tell_warnings(asked)
-    state = usable_state(asked, named=choice.state_dir is not None)
-    front = _front(address, asked.config.settings.http)
-    clients = _as_configured(clients, front)
-    chosen = mode or asked.config.settings.mode
-    _check(clients, mode=chosen, over_http=front is not None)
+    place = place_of(choice)
+    refuse_endless_nesting(place.path)
+    kept = _greeting_file(place, choice, mode, clients) if address is None else None
+    greeting = None if kept is None else kept.read()
     try:
-        asyncio.run(_serve(asked, mode=chosen, front=front, state=state, clients=clients, root=choice.state_dir))
+        if kept is not None and greeting is not None:
+            from toolcrib_mcp.serving import Admission, Entrance
+
+            entrance = Entrance(
+                mode=greeting.mode,
+                admission=Admission(principal=clients.principal),
+                state_dir=kept.path.parent,
+                greeting=greeting,
+                kept=kept,
+                max_message=greeting.max_message,
+            )
+            asyncio.run(_serve_stdio(lambda: _read(choice, scrubber), entrance, clients=clients, root=choice.state_dir))
+            return
+        asked = _read(choice, scrubber)
+        state = usable_state(asked, named=choice.state_dir is not None)
+        front = _front(address, asked.config.settings.http)
+        clients = _as_configured(clients, front)
+        chosen = mode or asked.config.settings.mode
+        _check(clients, mode=chosen, over_http=front is not None)
+        if front is None:
+            asyncio.run(
+                _serve_stdio(
+                    lambda: asked,
+                    _entrance(asked, mode=chosen, clients=clients, state=state, kept=kept),
+                    clients=clients,
+                    root=choice.state_dir,
+                )
+            )
+        else:
+            asyncio.run(
+                _serve_http(asked, mode=chosen, front=front, state=state, clients=clients, root=choice.state_dir)
+            )
     except OSError as failure:
         if failure.errno != errno.EBADF:
             raise
@@ -87,6 +118,34 @@ def run_serve(
             "Standard input or output is closed, and a client speaks through them.",
             hint="Let an MCP client start it, or serve over HTTP with `--http 8765`.",
         ) from None
+
+
+def _read(choice: Choice, scrubber: Scrubber) -> Asked:
+    """Read the configuration, and keep its secrets out of the log."""
+    from toolcrib_mcp.redaction import configured_secrets
+
+    asked = asked_for(choice)
+    scrubber.add(*configured_secrets(asked.config.enabled))
+    tell_warnings(asked)
+    return asked
+
+
+def _greeting_file(place: Place, choice: Choice, mode: Mode | None, clients: Clients) -> GreetingFile | None:
+    """Where the greeting of this catalogue is kept; `None` where none is."""
+    from toolcrib_mcp.serving.greeting import GreetingFile, greeting_key
+
+    directory = usable_state(place, named=choice.state_dir is not None)
+    if directory is None:
+        return None
+    options = repr((version(), mode, clients, choice))
+    files = [] if place.path is None else [place.path, *(place.path.parent / name for name in _BESIDE)]
+    contents = []
+    for file in files:
+        data = b""
+        with suppress(OSError):
+            data = file.read_bytes()
+        contents.append(data)
+    return GreetingFile(path=directory / GREETING, key=greeting_key((options.encode(), *contents)))
 
 
 def _log_to_stderr(level: str) -> Scrubber:
@@ -135,13 +194,44 @@ def _as_configured(clients: Clients, front: HttpFront | None) -> Clients:
     return replace(clients, auth="oauth") if clients.auth is None and configured else clients
 
 
-async def _serve(
-    asked: Asked, *, mode: Mode, front: HttpFront | None, state: Path | None, clients: Clients, root: Path | None
+def _entrance(asked: Asked, *, mode: Mode, clients: Clients, state: Path | None, kept: GreetingFile | None) -> Entrance:
+    from toolcrib_mcp.serving import Admission, entrance_to
+
+    admission = Admission(principal=clients.principal)
+    entrance = entrance_to(
+        asked.config, mode=mode, admission=admission, state_dir=state, on_ready=_announce(None, mode)
+    )
+    return replace(entrance, kept=kept)
+
+
+async def _serve_stdio(read: Callable[[], Asked], entrance: Entrance, *, clients: Clients, root: Path | None) -> None:
+    from toolcrib_mcp.serving import Composition, serve_composed
+
+    @asynccontextmanager
+    async def compose() -> AsyncIterator[Composition]:
+        from toolcrib_mcp.safeguards.checking import check_safeguards
+
+        asked = await asyncio.to_thread(read)
+        check_safeguards(asked.config)
+        async with wired(asked) as parts, _admission(clients, root) as admission:
+            yield Composition(
+                config=parts.config,
+                upstreams=parts.upstreams,
+                admission=admission,
+                shared=shared_database(asked),
+                open_vectors=open_vectors,
+            )
+
+    await serve_composed(compose, entrance)
+
+
+async def _serve_http(
+    asked: Asked, *, mode: Mode, front: HttpFront, state: Path | None, clients: Clients, root: Path | None
 ) -> None:
     from toolcrib_mcp.serving import by_oauth, serve
 
     async with wired(asked) as parts, _admission(clients, root) as known:
-        oauth = front.oauth if front is not None and clients.oauth else None
+        oauth = front.oauth if clients.oauth else None
         beside = parts.config.path
         admission = known
         if oauth is not None:
@@ -189,13 +279,12 @@ def read_address(text: str) -> HttpFront:
         raise typer.BadParameter(problem, param_hint="--http") from None
 
 
-def _announce(parts: Wired, mode: str) -> Callable[[str | None], None]:
-    servers = count(len(parts.config.enabled) + len(parts.upstreams), "server")
-
+def _announce(parts: Wired | None, mode: str) -> Callable[[str | None], None]:
     def announce(url: str | None) -> None:
-        if url is not None:
+        if url is not None and parts is not None:
+            servers = count(len(parts.config.enabled) + len(parts.upstreams), "server")
             tell(f"toolcrib serves {servers} in {mode} mode at {url}")
         elif sys.stderr.isatty():
-            tell(f"toolcrib serves {servers} in {mode} mode over standard input and output; Ctrl-C ends it.")
+            tell(f"toolcrib serves in {mode} mode over standard input and output; Ctrl-C ends it.")
 
     return announce

@@ -6,6 +6,7 @@ what these hold at the end. A source is imported when it is asked for.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -103,7 +104,8 @@ async def wired(asked: Asked) -> AsyncIterator[Wired]:
         every: dict[str, Connect] = {}
         settings: dict[str, ServerSettings] = {}
         taken = {each.name for each in asked.config.enabled}
-        for source, treated in _sources(asked):
+        # In a thread, since the tools of a source may take long to import.
+        for source, treated in await asyncio.to_thread(list, _sources(asked)):
             brought = await holding.enter_async_context(source(asked))
             _check_names(taken, brought)
             taken |= brought.keys()

@@ -22,10 +22,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pydantic_core import core_schema
-
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
+    from pydantic_core import core_schema
 
 
 class ToolErrorCategory(StrEnum):
@@ -135,6 +134,8 @@ class ToolError(Exception):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: type[Self], handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        from pydantic_core import core_schema
+
         from_wire = core_schema.no_info_plain_validator_function(ToolError.from_dict)
         return core_schema.json_or_python_schema(
             json_schema=from_wire,

@@ -11,6 +11,7 @@ from toolcrib_mcp.audit.journal import AuditJournal
 from toolcrib_mcp.audit.keys import open_key
 from toolcrib_mcp.audit.segment import FOLDER
 from toolcrib_mcp.errors import AuditUnusable
+from toolcrib_mcp.state_files import private_directory
 from toolcrib_runtime.guards.secrets import Scrubber
 from toolcrib_store import Store
 
@@ -26,9 +27,6 @@ def open_journal(
     Raises:
         AuditUnusable: The key or the folder cannot be made or used.
     """
-    # Here: what serves is imported by whoever serves, and brings all of the gateway.
-    from toolcrib_mcp.serving.live import private_directory
-
     folder = directory / FOLDER
     try:
         private_directory(folder)

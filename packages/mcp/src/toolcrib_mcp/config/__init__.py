@@ -2,23 +2,52 @@
 
 from __future__ import annotations
 
-from toolcrib_mcp.config.clients import FoundConfig, find_client_configs
-from toolcrib_mcp.config.findings import Finding
-from toolcrib_mcp.config.grants import network_for
-from toolcrib_mcp.config.importing import ImportedConfig, ImportNote, import_client_configs
-from toolcrib_mcp.config.loading import load_config
-from toolcrib_mcp.config.model import GatewayConfig, ServerConfig
-from toolcrib_mcp.config.settings import (
-    ArtifactSettings,
-    GatewayLimits,
-    GatewaySettings,
-    HttpFront,
-    RestartPolicy,
-    RiskOverride,
-    ServerSettings,
-)
-from toolcrib_mcp.config.templates import ConfigText, reveal
-from toolcrib_mcp.config.transports import HttpTransport, StdioTransport
+from typing import TYPE_CHECKING
+
+from toolcrib_core.faces import lazy_face
+
+if TYPE_CHECKING:
+    from toolcrib_mcp.config.clients import FoundConfig, find_client_configs
+    from toolcrib_mcp.config.findings import Finding
+    from toolcrib_mcp.config.grants import network_for
+    from toolcrib_mcp.config.importing import ImportedConfig, ImportNote, import_client_configs
+    from toolcrib_mcp.config.loading import load_config
+    from toolcrib_mcp.config.model import GatewayConfig, ServerConfig
+    from toolcrib_mcp.config.settings import (
+        ArtifactSettings,
+        GatewayLimits,
+        GatewaySettings,
+        HttpFront,
+        RestartPolicy,
+        RiskOverride,
+        ServerSettings,
+    )
+    from toolcrib_mcp.config.templates import ConfigText, reveal
+    from toolcrib_mcp.config.transports import HttpTransport, StdioTransport
+
+_HOMES = {
+    "ArtifactSettings": "settings",
+    "ConfigText": "templates",
+    "Finding": "findings",
+    "FoundConfig": "clients",
+    "GatewayConfig": "model",
+    "GatewayLimits": "settings",
+    "GatewaySettings": "settings",
+    "HttpFront": "settings",
+    "HttpTransport": "transports",
+    "ImportNote": "importing",
+    "ImportedConfig": "importing",
+    "RestartPolicy": "settings",
+    "RiskOverride": "settings",
+    "ServerConfig": "model",
+    "ServerSettings": "settings",
+    "StdioTransport": "transports",
+    "find_client_configs": "clients",
+    "import_client_configs": "importing",
+    "load_config": "loading",
+    "network_for": "grants",
+    "reveal": "templates",
+}
 
 __all__ = [
     "ArtifactSettings",
@@ -43,3 +72,6 @@ __all__ = [
     "network_for",
     "reveal",
 ]
+
+if not TYPE_CHECKING:  # a checker that saw it would let every misspelt name pass
+    __getattr__, __dir__ = lazy_face(__name__, _HOMES)

@@ -12,7 +12,7 @@ from toolcrib_mcp.front.envelope import INVALID_PARAMS
 from toolcrib_mcp.front.feed import LIST_CHANGED, RESOURCE_UPDATED, Notice
 from toolcrib_mcp.front.service import Channel, Service
 from toolcrib_mcp.rpc import RpcError
-from toolcrib_mcp.upstreams.changes import ACKNOWLEDGED
+from toolcrib_mcp.upstreams.eras import ACKNOWLEDGED
 
 LISTEN: Final = "subscriptions/listen"
 META_SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from toolcrib_mcp.front.feed import Feed
-from toolcrib_mcp.rpc import OnProgress
 from toolcrib_mcp.upstreams.eras import Era
+
+if TYPE_CHECKING:
+    from toolcrib_mcp.rpc import OnProgress
 
 PROGRESS: Final = "notifications/progress"
 

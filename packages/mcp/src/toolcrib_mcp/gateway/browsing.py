@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolcrib_core import (
     CARD_MAX_TOKENS,
@@ -21,6 +21,7 @@ from toolcrib_mcp.catalog import CatalogSnapshot
 from toolcrib_mcp.errors import GatewayError
 from toolcrib_mcp.gateway.cards import PageCard, node_card, tool_card
 from toolcrib_mcp.gateway.compact_schema import SCHEMA_TOKENS, compact_schema
+from toolcrib_mcp.gateway.meta_tools import MAX_LIMIT, Detail
 from toolcrib_mcp.gateway.seen import BREAKPOINT, SeenCards
 from toolcrib_mcp.gateway.shared_seen import SharedSeenCards
 from toolcrib_mcp.gateway.sizing import json_text
@@ -29,11 +30,6 @@ from toolcrib_mcp.outward import ARGS_INVALID
 if TYPE_CHECKING:
     from toolcrib_mcp.proxy import ProxyRuntime
     from toolcrib_store import Store
-
-Detail: TypeAlias = Literal["card", "schema"]
-
-MAX_LIMIT: Final = 50
-"""How many tools one page may have."""
 
 MAX_SCHEMAS: Final = 3
 """How many hits a browse may show the schemas of."""

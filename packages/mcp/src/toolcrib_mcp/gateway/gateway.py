@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from toolcrib_core import ToolError
 from toolcrib_mcp.gateway.behaviour import GatewayBehaviour
-from toolcrib_mcp.gateway.browsing import Browser, BrowseResult, Detail
+from toolcrib_mcp.gateway.browsing import Browser, BrowseResult
 from toolcrib_mcp.gateway.cards import whole_definition
 from toolcrib_mcp.gateway.envelope import ExecuteResult
 from toolcrib_mcp.gateway.executing import Executor
+from toolcrib_mcp.gateway.meta_tools import Detail
 from toolcrib_mcp.gateway.screening import Screen
 from toolcrib_mcp.gateway.shelf import Shelf
 from toolcrib_mcp.gateway.viewing import Viewer

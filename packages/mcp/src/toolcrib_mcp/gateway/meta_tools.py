@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from toolcrib_core import validate_arguments
-from toolcrib_mcp.gateway.browsing import Detail
+Detail: TypeAlias = Literal["card", "schema"]
+
+MAX_LIMIT: Final = 50
+"""How many tools one page may have."""
 
 BROWSE: Final = "tool_browse"
 EXECUTE: Final = "tool_execute"
@@ -166,6 +168,9 @@ def read_view(arguments: Mapping[str, Any]) -> Viewing:
 
 
 def _read(tool: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    # Here: the list of these tools is answered before anything is validated.
+    from toolcrib_core import validate_arguments
+
     # Many models fill in every optional argument, with null where they mean nothing.
     given = {name: value for name, value in arguments.items() if value is not None}
     return validate_arguments(tool["inputSchema"], given)

@@ -71,7 +71,7 @@ class GatewayService:
 
     async def face(self) -> ServerFace:
         """The capabilities and the instructions: what the servers can do beside tools, and which servers there are."""
-        passed = await passed_capabilities(self.gateway.relay, self.gateway.hub)
+        passed = passed_capabilities(self.gateway.relay)
         instructions = self._surface.instructions_with(self._digest.text())
         return ServerFace(capabilities={"tools": {"listChanged": True}, **passed}, instructions=instructions)
 

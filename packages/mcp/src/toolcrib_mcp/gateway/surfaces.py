@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.gateway.meta_tools import (
@@ -21,8 +21,10 @@ from toolcrib_mcp.gateway.meta_tools import (
     META_TOOLS,
     META_TOOLS_BY_RISK,
 )
-from toolcrib_mcp.policy.risks import RiskClass, is_covered
 from toolcrib_runtime.errors import NotPermitted
+
+if TYPE_CHECKING:
+    from toolcrib_mcp.policy.risks import RiskClass
 
 _RUNS: Final[Mapping[RiskClass, str]] = {"read": "that only read", "write": "that read or write"}
 _DOES: Final[Mapping[RiskClass, str]] = {
@@ -62,6 +64,9 @@ class Surface:
         Raises:
             NotPermitted: It is not; the hint names one that does.
         """
+        # Here: the tools are listed before anything of the policy is needed.
+        from toolcrib_mcp.policy.risks import is_covered
+
         if is_covered(risk, self.ceilings[name]):
             return
         right = next(each for each, bound in self.ceilings.items() if is_covered(risk, bound))

@@ -12,7 +12,8 @@ from toolcrib_mcp.errors import UpstreamError
 from toolcrib_mcp.front.feed import RESOURCE_UPDATED, Feed, Notice
 from toolcrib_mcp.hub.resource_stream import ResourceStream
 from toolcrib_mcp.upstreams import Era, Upstream
-from toolcrib_mcp.upstreams.changes import ACKNOWLEDGED, honoured_by
+from toolcrib_mcp.upstreams.changes import honoured_by
+from toolcrib_mcp.upstreams.eras import ACKNOWLEDGED
 from toolcrib_mcp.upstreams.session import Session
 from toolcrib_runtime.clock import Clock
 

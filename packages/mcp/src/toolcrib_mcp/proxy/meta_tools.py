@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from toolcrib_core import validate_arguments
-
 HYDRATE: Final = "tool_hydrate"
 EXECUTE: Final = "tool_execute"
 
@@ -60,6 +58,8 @@ def read_hydrate(arguments: Mapping[str, Any]) -> str:
     Raises:
         ArgumentError: The arguments are not those of `tool_hydrate`.
     """
+    from toolcrib_core import validate_arguments
+
     tool_id: str = validate_arguments(HYDRATE_TOOL["inputSchema"], arguments)["tool_id"]
     return tool_id
 
@@ -70,5 +70,7 @@ def read_execute(arguments: Mapping[str, Any]) -> Execution:
     Raises:
         ArgumentError: The arguments are not those of `tool_execute`.
     """
+    from toolcrib_core import validate_arguments
+
     read = validate_arguments(EXECUTE_TOOL["inputSchema"], arguments)
     return Execution(read["tool_id"], read.get("args", {}))

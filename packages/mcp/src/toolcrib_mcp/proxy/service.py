@@ -15,15 +15,12 @@ from toolcrib_mcp.proxy.meta_tools import EXECUTE, HYDRATE, INSTRUCTIONS, META_T
 from toolcrib_mcp.proxy.pages import page_of
 from toolcrib_mcp.proxy.results import failure, hydration, not_by_name
 from toolcrib_mcp.proxy.runtime import CALL, ProxyRuntime
-from toolcrib_mcp.relay.faces import merged_capabilities
 from toolcrib_mcp.relay.failures import rpc_error
 from toolcrib_mcp.relay.merging import META_UNAVAILABLE
-from toolcrib_mcp.relay.reach import GREETED_WITHIN
 from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.upstreams import ClientFace
 
 if TYPE_CHECKING:
-    from toolcrib_mcp.hub.view import HubView
     from toolcrib_mcp.relay import Relay
 
 LIST: Final = "tools/list"
@@ -52,7 +49,7 @@ class ProxyService:
 
     async def face(self) -> ServerFace:
         """What a client is told at first: what the servers can do beside tools, and tools as the proxy has them."""
-        passed = await passed_capabilities(self._runtime.relay, self._runtime.hub, within=GREETED_WITHIN)
+        passed = passed_capabilities(self._runtime.relay)
         return ServerFace(capabilities={"tools": {"listChanged": True}, **passed}, instructions=INSTRUCTIONS)
 
     async def answer(self, request: Request) -> Mapping[str, Any]:
@@ -123,13 +120,9 @@ class ProxyService:
         return hydrated.tool_id
 
 
-async def passed_capabilities(relay: Relay, hub: HubView, *, within: float | None = None) -> dict[str, Any]:
-    """What the servers can do beside tools, by the names of the protocol; `within` as `Relay.capabilities` has it."""
-    try:
-        theirs = await relay.capabilities(within=within)
-    except ToolError as failure:
-        # A server that is not there may be back any moment, and can do anything then.
-        theirs = merged_capabilities(dict.fromkeys(hub.servers, failure), logs=())
+def passed_capabilities(relay: Relay) -> dict[str, Any]:
+    """What the servers can do beside tools, by the names of the protocol, as far as it is known now."""
+    theirs = relay.known_capabilities()
     return {name: theirs[name] for name in _PASSED if name in theirs}
 
 

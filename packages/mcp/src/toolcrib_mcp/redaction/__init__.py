@@ -22,7 +22,21 @@ prompts) and what it sends unasked are not.
 
 from __future__ import annotations
 
-from toolcrib_mcp.redaction.configured import configured_secrets
-from toolcrib_mcp.redaction.redactor import Redacted, ResultRedactor
+from typing import TYPE_CHECKING
+
+from toolcrib_core.faces import lazy_face
+
+if TYPE_CHECKING:
+    from toolcrib_mcp.redaction.configured import configured_secrets
+    from toolcrib_mcp.redaction.redactor import Redacted, ResultRedactor
+
+_HOMES = {
+    "Redacted": "redactor",
+    "ResultRedactor": "redactor",
+    "configured_secrets": "configured",
+}
 
 __all__ = ["Redacted", "ResultRedactor", "configured_secrets"]
+
+if not TYPE_CHECKING:  # a checker that saw it would let every misspelt name pass
+    __getattr__, __dir__ = lazy_face(__name__, _HOMES)

@@ -26,7 +26,7 @@ def own_capabilities(agreement: Agreement, *, logs: bool) -> dict[str, Any]:
     return {name: value for name, value in agreement.capabilities.items() if logs or name != "logging"}
 
 
-def merged_capabilities(agreed: Mapping[str, Agreement | ToolError], *, logs: Collection[str]) -> dict[str, Any]:
+def merged_capabilities(agreed: Mapping[str, Agreement | ToolError | None], *, logs: Collection[str]) -> dict[str, Any]:
     """What at least one of several servers can do; one that says nothing may do everything when it is back.
 
     `logs` are the servers whose log messages are passed on.
@@ -39,7 +39,9 @@ def merged_capabilities(agreed: Mapping[str, Agreement | ToolError], *, logs: Co
             merged[name] = {
                 word: True for word in words if unknown or any(flag(each.capabilities.get(name), word) for each in said)
             }
-    if any(server in logs and (isinstance(each, ToolError) or has(each, "logging")) for server, each in agreed.items()):
+    if any(
+        server in logs and (not isinstance(each, Agreement) or has(each, "logging")) for server, each in agreed.items()
+    ):
         merged["logging"] = {}
     return merged
 

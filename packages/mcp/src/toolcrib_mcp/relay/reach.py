@@ -52,6 +52,10 @@ class Reach:
         found = await asyncio.gather(*(self._tried(each, within) for each in servers))
         return dict(zip(servers, found, strict=True))
 
+    def known(self) -> dict[str, Agreement | None]:
+        """By server, in the order of the configuration: what it said last, without waiting; `None` if nothing yet."""
+        return {server: self._hub.shared(server).known_agreement for server in self._hub.servers}
+
     async def having(self, capability: str) -> tuple[list[str], dict[str, ToolError]]:
         """The servers with a capability, and those of which it is not known, with the reason."""
         agreed = await self.all()

@@ -94,21 +94,22 @@ class Relay:
         """The answer to a request for a list, without what has hidden characters in it."""
         return self._screen.screened(method, result)
 
-    async def capabilities(self, *, within: float | None = None) -> dict[str, Any]:
+    async def capabilities(self) -> dict[str, Any]:
         """What the servers can do together; of one server, what it announces itself.
 
         Of several, one that cannot be reached in time counts as one that can do everything: it may be back any moment.
-        That time is short, since a client waits to be greeted; `within` is that of a single server.
+        That time is short, since a client waits to be greeted.
 
         Raises:
-            GatewayError: There is one server, and it cannot be started, or not in that time.
+            GatewayError: There is one server, and it cannot be started.
         """
-        solo = self._hub.solo
         if self._only is not None:
-            agreement = await self.reach.agreement(self._only, timeout=within)
-            return own_capabilities(agreement, logs=solo or "logging" in self._hub.servers[self._only].settings.grants)
-        granted = {name for name, server in self._hub.servers.items() if solo or "logging" in server.settings.grants}
-        return merged_capabilities(await self.reach.all(within=GREETED_WITHIN), logs=granted)
+            return own_capabilities(await self.reach.agreement(self._only), logs=self._only in self._passing_logs())
+        return merged_capabilities(await self.reach.all(within=GREETED_WITHIN), logs=self._passing_logs())
+
+    def known_capabilities(self) -> dict[str, Any]:
+        """What the servers can do together, without waiting: one that has not said so yet may do everything."""
+        return merged_capabilities(self.reach.known(), logs=self._passing_logs())
 
     async def instructions(self) -> str | None:
         """What the servers say about how they want to be used, bounded.
@@ -157,6 +158,11 @@ class Relay:
         """Stop every call that waits for a client."""
         self._stop_listening()
         await self._passing.aclose()
+
+    def _passing_logs(self) -> frozenset[str]:
+        """The servers whose log messages are passed on."""
+        solo, servers = self._hub.solo, self._hub.servers
+        return frozenset(name for name, each in servers.items() if solo or "logging" in each.settings.grants)
 
     def _lister(self, kind: ListKind) -> _Answer:
         async def answer(request: Request) -> dict[str, Any]:

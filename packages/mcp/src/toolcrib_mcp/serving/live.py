@@ -5,11 +5,9 @@ It is renewed while the process lives, and removed when it ends. A file that a k
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import secrets
-import stat
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -18,6 +16,8 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
+
+from toolcrib_mcp.state_files import private_directory
 
 MAX_BYTES: Final = 32 * 1024 * 1024
 """How large a file is read; the findings about 10,000 tools take about 3 MB."""
@@ -126,22 +126,6 @@ def is_alive(pid: int) -> bool:
     except OSError:
         return False
     return True
-
-
-def private_directory(path: Path) -> None:
-    """See to it that a directory is there, which nobody else may look into.
-
-    Raises:
-        OSError: It cannot be made, something else has its name, or others may write to it: what lies there is trusted.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.mkdir(mode=0o700, exist_ok=True)
-    facts = path.stat()
-    # Neither the directory nor a link to it: somebody else's link leads where they like.
-    if {facts.st_uid, path.lstat().st_uid} != {os.geteuid()}:
-        raise PermissionError(errno.EPERM, "It belongs to another user", str(path))
-    if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise PermissionError(errno.EPERM, "Others may write to it", str(path))
 
 
 def _read(path: Path) -> LiveStatus | None:

@@ -1,6 +1,6 @@
-"""Putting a mode together: the servers of a configuration, what clients see of them, and where clients arrive.
+"""Serving a configuration: clients are answered at once, and the servers behind are started beside it.
 
-What it takes to serve is imported when it is served: whoever only asks who serves does without.
+What takes long to import is imported in threads, once clients have their first answers.
 """
 
 from __future__ import annotations
@@ -9,24 +9,24 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, suppress
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.serving.admission import ANYBODY, Admission, front_settings
 from toolcrib_mcp.serving.background import Background
-from toolcrib_mcp.serving.reporting import Reporter
+from toolcrib_mcp.serving.deferred import DeferredService
+from toolcrib_mcp.serving.greeting import Greeting, GreetingFile, Mode, first_greeting
 from toolcrib_mcp.serving.stopping import StopRequests, stop_signals, unless
 from toolcrib_mcp.state_files import MANIFEST
 
 if TYPE_CHECKING:
     from toolcrib_core import DocumentVectors
     from toolcrib_mcp.config import GatewayConfig, HttpFront
-    from toolcrib_mcp.front import Service
     from toolcrib_mcp.front.http import HttpFront as HttpApp
     from toolcrib_mcp.gateway import GatewayService
     from toolcrib_mcp.hub import Hub
@@ -38,17 +38,14 @@ if TYPE_CHECKING:
     from toolcrib_mcp.shared.session_book import SessionBook
     from toolcrib_mcp.upstreams import Connect
 
-Mode: TypeAlias = Literal["gateway", "proxy", "transparent"]
-"""What clients see of the servers: `gateway` three tools, `proxy` a stripped list and two tools, `transparent` all."""
-
 OpenVectors: TypeAlias = Callable[[], "DocumentVectors | None"]
 """Opens what finds tools by meaning, where there is such a thing."""
 
 OnReady: TypeAlias = Callable[[str | None], None]
-"""Is told the URL that clients come to, or `None` for standard input and output."""
+"""Is called with the URL that clients connect to, or with `None` for standard input and output."""
 
 DRAIN: Final = 5.0
-"""Seconds that requests under way have to finish when it is time to stop."""
+"""Seconds that requests in flight have to finish when it is time to stop."""
 
 CLOSE_AT_ONCE: Final = 1.0
 """Seconds that servers have to be gone when they are killed; the end of the process takes whatever is left."""
@@ -59,7 +56,58 @@ DIALLING: Final = 2.0
 PATIENCE: Final = 5.0
 """Seconds that a list waits, once, for servers whose tools are not known yet."""
 
+UNASKED: Final = 1.0
+"""Seconds after which the servers are started although no client has asked for anything."""
+
+# One at a time: a thread that imports cannot be stopped, and a process that is to end waits for it.
+_IMPORTS: Final = (
+    "pydantic.main",
+    "toolcrib_mcp.config.settings",
+    "toolcrib_mcp.catalog",
+    "toolcrib_mcp.upstreams.opening",
+    "toolcrib_mcp.hub.hub",
+)
 _logger = logging.getLogger("toolcrib.mcp")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Composition:
+    """What is served."""
+
+    config: GatewayConfig
+    upstreams: Mapping[str, Connect] = field(default_factory=dict)
+    """Servers beside those of the configuration, by name."""
+    admission: Admission = ANYBODY
+    """Who is let in, and what they have of their own."""
+    shared: SharedDatabase | None = None
+    """The database that the replicas share; without it, there is one process."""
+    open_vectors: OpenVectors | None = None
+
+
+Compose: TypeAlias = Callable[[], AbstractAsyncContextManager[Composition]]
+"""Puts together what is served, and closes at the end what that holds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entrance:
+    """Where clients connect, and what they are answered before anything else is known."""
+
+    mode: Mode
+    http: HttpFront | None = None
+    """The address to listen at; without it, standard input and output."""
+    admission: Admission = ANYBODY
+    state_dir: Path | None = None
+    """The directory of this configuration alone."""
+    greeting: Greeting | None = None
+    """Without it, clients wait until the servers are being started."""
+    kept: GreetingFile | None = None
+    """Where the greeting is kept for the next process."""
+    max_message: int
+    """The longest message that is read from standard input, in bytes."""
+    has_replicas: bool = False
+    """Whether sessions are shared with other processes."""
+    on_ready: OnReady | None = None
+    """Is called when clients can connect."""
 
 
 async def serve(
@@ -77,15 +125,15 @@ async def serve(
     """Serve a configuration over HTTP, or without `http` over standard input and output, until it is to stop.
 
     It is to stop when the client closes standard input, or at SIGTERM or SIGINT: then no more is taken in, what is
-    under way has five seconds, and every server is closed; at a second signal that happens at once. Clients are
-    answered while the servers are still starting. `state_dir` is the directory of this configuration alone, in which
-    known tools, live health and large results are kept; without it, none of them outlives the process. `upstreams` are
-    servers beside those of the configuration, by name; whoever brings them closes what they hold afterwards.
-    `admission` says who is let in, and what they have of their own. With a `shared` database it is one of several
-    replicas, each of which answers as any other would.
+    in flight has five seconds, and every server is closed; at a second signal that happens at once. `initialize` and
+    the gateway's list of tools are answered at once, everything else while servers are still starting. `state_dir` is
+    the directory of this configuration alone, in which known tools, live health and large results are kept; without
+    it, none of them outlives the process. `upstreams` are servers beside those of the configuration, by name; whoever
+    brings them closes what they hold afterwards. `admission` says who is let in, and what they have of their own. With
+    a `shared` database it is one of several replicas, each of which answers as any other would.
 
     Every call passes the safeguards of the configuration: pins, policy, limits, approvals, audit. They are opened while
-    the servers start, after the policy and the lock file were found usable; before they are open, nobody is served.
+    the servers start, after the policy and the lock file were found usable; before they are open, no call is made.
 
     Raises:
         ConfigError: The address cannot be listened at, or must not be; or the policy, the lock file or the key of the
@@ -94,133 +142,271 @@ async def serve(
         StoreError: The database of large results cannot be opened.
         ValueError: A server of `upstreams` has the name or the namespace of another.
     """
-    from toolcrib_mcp.hub import Hub
     from toolcrib_mcp.safeguards.checking import check_safeguards
 
-    # What the hub tells clients of depends on what they see.
-    config = replace(config, settings=config.settings.model_copy(update={"mode": mode}))
-    manifest = None if state_dir is None else state_dir / MANIFEST
     check_safeguards(config)
+    composition = Composition(
+        config=config,
+        upstreams=upstreams or {},
+        admission=admission,
+        shared=shared,
+        open_vectors=open_vectors,
+    )
+    entrance = entrance_to(config, mode=mode, http=http, admission=admission, state_dir=state_dir, on_ready=on_ready)
+    await serve_composed(lambda: nullcontext(composition), replace(entrance, has_replicas=shared is not None))
+
+
+def entrance_to(
+    config: GatewayConfig,
+    *,
+    mode: Mode,
+    http: HttpFront | None = None,
+    admission: Admission = ANYBODY,
+    state_dir: Path | None = None,
+    on_ready: OnReady | None = None,
+) -> Entrance:
+    """The entrance that a configuration describes, with the greeting for servers that were never seen.
+
+    Clients that say who they are get no such greeting: what they may know is known when the policy is read.
+    """
+    settings = config.settings
+    max_message = settings.limits.max_message_bytes
+    return Entrance(
+        mode=mode,
+        http=http,
+        admission=admission,
+        state_dir=state_dir,
+        greeting=None
+        if admission.authenticate is not None
+        else first_greeting(mode, execute=settings.execute, max_message=max_message, servers=_nameable(config)),
+        max_message=max_message,
+        on_ready=on_ready,
+    )
+
+
+def _nameable(config: GatewayConfig) -> list[str]:
+    """The servers that every client may know of, as far as that is certain before the policy is read."""
+    beside = None if config.path is None else config.path.parent
+    has_policy = config.settings.policy is not None or (beside is not None and any(beside.glob("*.policy.toml")))
+    return [] if has_policy else [each.namespace for each in config.enabled]
+
+
+async def serve_composed(compose: Compose, entrance: Entrance) -> None:
+    """As `serve`, for what is composed once clients have their first answers.
+
+    Raises:
+        ConfigError: As `serve`; clients whose requests wait are told so as well.
+        OSError: As `serve`.
+        StoreError: As `serve`.
+        ToolError: What `compose` raises.
+    """
     with stop_signals() as stop:
-        # What calls pass is closed last, though it is opened while the servers start: they take longer.
-        async with AsyncExitStack() as holding:
-            pins: asyncio.Future[PinBook | None] = asyncio.get_running_loop().create_future()
-            hub = Hub(config, solo=http is None, manifest=manifest, upstreams=upstreams, pins=pins)
-            try:
-                async with Background() as background:
-                    started = asyncio.Event()
-                    background.spawn(_start(hub, started))
-                    await hub.dialled(timeout=DIALLING)
-                    safeguards = await holding.enter_async_context(await _safeguards(config, state_dir, shared))
-                    pins.set_result(safeguards.pins)
-                    safeguards.checkpoint.recorder.start()
-                    serving = _Serving(
-                        hub=hub,
-                        started=started,
-                        mode=mode,
-                        http=http,
-                        state_dir=state_dir,
-                        on_ready=on_ready,
-                        open_vectors=open_vectors,
-                        admission=admission,
-                        safeguards=safeguards,
-                        stop=stop,
-                    )
-                    await unless(stop.insisted, serving.run())
-            finally:
-                await _close(hub, stop)
+        await _Process(compose, entrance, stop).run()
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Serving:
-    hub: Hub
-    started: asyncio.Event
-    """Set when every server runs, or could not be started."""
-    mode: Mode
-    http: HttpFront | None
-    state_dir: Path | None
-    on_ready: OnReady | None
-    open_vectors: OpenVectors | None
-    admission: Admission
-    safeguards: Safeguards
-    stop: StopRequests
+class _Process:
+    """Serves clients, and composes what they are served beside it."""
+
+    def __init__(self, compose: Compose, entrance: Entrance, stop: StopRequests) -> None:
+        loop = asyncio.get_running_loop()
+        self._compose = compose
+        self._entrance = entrance
+        self._stop = stop
+        self._deferred = DeferredService(entrance.greeting)
+        self._address: asyncio.Future[str | None] = loop.create_future()
+        self._safeguards: asyncio.Future[Safeguards] = loop.create_future()
+        self._sessions: Callable[[], int] = lambda: 1
+        self._gone = asyncio.Event()
 
     async def run(self) -> None:
-        async with Background() as background, aclosing(await self._service()) as service:
-            if self.open_vectors is not None and self.mode == "gateway":
-                background.spawn(self._search_by_meaning(cast("GatewayService", service), self.open_vectors))
-            if self.http is None:
-                self._ready(None, background, sessions=lambda: 1)
-                await self._over_stdio(service)
-            else:
-                await self._over_http(service, self.http, background)
+        composing = asyncio.create_task(self._keep_composed(), name="composition")
+        clients = asyncio.create_task(unless(self._stop.insisted, self._serve_clients()), name="clients")
+        try:
+            await asyncio.wait((composing, clients), return_when=asyncio.FIRST_COMPLETED)
+            if not clients.done():
+                failure = composing.exception()
+                self._deferred.fail(failure if isinstance(failure, Exception) else RuntimeError())
+                self._stop.asked.set()
+                await asyncio.wait((clients,))
+        finally:
+            self._gone.set()
+            clients.cancel()
+            await asyncio.wait((clients,))
+            if not self._deferred.is_composed:
+                composing.cancel()
+            await asyncio.wait((composing,))
+        for task in (composing, clients):
+            if not task.cancelled():
+                task.result()
 
-    async def _service(self) -> GatewayService | ProxyService | TransparentService:
-        if self.mode == "transparent":
-            from toolcrib_mcp.relay import TransparentService
+    async def _serve_clients(self) -> None:
+        if self._entrance.http is None:
+            await self._serve_stdio()
+        else:
+            await self._serve_http(self._entrance.http)
 
-            return TransparentService(self.hub, checkpoint=self.safeguards.checkpoint)
-        if self.mode == "gateway":
-            from toolcrib_mcp.gateway import open_gateway_service
-
-            return await open_gateway_service(
-                self.hub, state_dir=self.state_dir, personal=self.admission.personal, safeguards=self.safeguards
-            )
-        from toolcrib_mcp.proxy import ProxyRuntime, ProxyService
-
-        return ProxyService(ProxyRuntime(self.hub, patience=PATIENCE, checkpoint=self.safeguards.checkpoint))
-
-    async def _over_stdio(self, service: Service) -> None:
+    async def _serve_stdio(self) -> None:
         from toolcrib_mcp.front.stdio import serve_stdio
 
-        max_message = self.hub.config.settings.limits.max_message_bytes
-        principal = self.admission.principal
-        await serve_stdio(service, drain=DRAIN, max_message=max_message, stop=self.stop.asked, principal=principal)
+        asyncio.get_running_loop().call_later(UNASKED, self._deferred.wanted.set)
+        self._listening(None)
+        await serve_stdio(
+            self._deferred,
+            drain=DRAIN,
+            max_message=self._entrance.max_message,
+            stop=self._stop.asked,
+            principal=self._entrance.admission.principal,
+        )
 
-    async def _over_http(self, service: Service, address: HttpFront, background: Background) -> None:
+    async def _serve_http(self, http: HttpFront) -> None:
         from toolcrib_mcp.front.http import serve_http
 
+        admission = self._entrance.admission
         apps: list[HttpApp] = []
-        front = serve_http(
-            service,
-            host=address.host,
-            port=address.port,
-            settings=front_settings(address, self.admission, drain=DRAIN),
-            mounts=self.admission.mounts,
-            on_front=apps.append,
-            on_ready=lambda url: self._ready(url, background, sessions=lambda: apps[0].sessions),
-            book=self._book(),
-        )
-        await unless(self.stop.asked, front)
+        self._sessions = lambda: apps[0].sessions
+        book = None
+        if self._entrance.has_replicas:
+            self._deferred.wanted.set()
+            book = await unless(self._stop.asked, self._book())
+            if self._stop.asked.is_set():
+                return
 
-    def _book(self) -> SessionBook | None:
-        key = self.safeguards.replicated
-        if key is None:
+        front = serve_http(
+            self._deferred,
+            host=http.host,
+            port=http.port,
+            settings=front_settings(http, admission, drain=DRAIN),
+            mounts=admission.mounts,
+            on_front=apps.append,
+            on_ready=self._listening,
+            book=book,
+        )
+        await unless(self._stop.asked, front)
+
+    def _listening(self, url: str | None) -> None:
+        self._address.set_result(url)
+        if url is not None:
+            self._deferred.wanted.set()
+        if self._entrance.on_ready is not None:
+            self._entrance.on_ready(url)
+
+    async def _book(self) -> SessionBook | None:
+        safeguards = await asyncio.shield(self._safeguards)
+        if safeguards.replicated is None:
             return None
         from toolcrib_mcp.shared.session_book import SessionBook
 
-        return SessionBook(self.safeguards.store, key)
+        return SessionBook(safeguards.store, safeguards.replicated)
 
-    def _ready(self, url: str | None, background: Background, *, sessions: Callable[[], int]) -> None:
-        if self.state_dir is not None:
-            reporter = Reporter(
-                directory=self.state_dir,
-                mode=self.mode,
-                address=url or "stdio",
-                describe=lambda: self.hub.status().to_json(),
-                sessions=sessions,
+    async def _keep_composed(self) -> None:
+        """Compose what is served, and keep it until the clients are gone."""
+        await self._deferred.wanted.wait()
+        for module in _IMPORTS:
+            await asyncio.to_thread(import_module, module)
+        # What calls pass is closed after the servers, though it is opened while they start: they take longer.
+        async with (
+            self._compose() as composition,
+            AsyncExitStack() as holding,
+            self._hub(composition) as (hub, pins),
+            Background() as background,
+        ):
+            started = asyncio.Event()
+            background.spawn(_start(hub, started))
+            await hub.dialled(timeout=DIALLING)
+            opening = await _safeguards(hub.config, self._entrance.state_dir, composition.shared)
+            safeguards = await holding.enter_async_context(opening)
+            pins.set_result(safeguards.pins)
+            safeguards.checkpoint.recorder.start()
+            self._safeguards.set_result(safeguards)
+            async with aclosing(await self._service(hub, safeguards, composition)) as service:
+                self._deferred.become(service)
+                if composition.open_vectors is not None and self._entrance.mode == "gateway":
+                    gateway = cast("GatewayService", service)
+                    background.spawn(_search_by_meaning(hub, gateway, composition.open_vectors, started))
+                if self._entrance.state_dir is not None:
+                    background.spawn(self._report(hub, self._entrance.state_dir))
+                background.spawn(self._remember(service, started))
+                await self._gone.wait()
+
+    @asynccontextmanager
+    async def _hub(self, composition: Composition) -> AsyncIterator[tuple[Hub, asyncio.Future[PinBook | None]]]:
+        """The hub, which withholds every tool until the pins are there."""
+        from toolcrib_mcp.hub import Hub
+
+        # What the hub tells clients of depends on what they see.
+        settings = composition.config.settings.model_copy(update={"mode": self._entrance.mode})
+        config = replace(composition.config, settings=settings)
+        state_dir = self._entrance.state_dir
+        manifest = None if state_dir is None else state_dir / MANIFEST
+        pins: asyncio.Future[PinBook | None] = asyncio.get_running_loop().create_future()
+        solo = self._entrance.http is None
+        hub = Hub(config, solo=solo, manifest=manifest, upstreams=composition.upstreams, pins=pins)
+        try:
+            yield hub, pins
+        finally:
+            await _close(hub, self._stop)
+
+    async def _service(
+        self, hub: Hub, safeguards: Safeguards, composition: Composition
+    ) -> GatewayService | ProxyService | TransparentService:
+        if self._entrance.mode == "transparent":
+            from toolcrib_mcp.relay import TransparentService
+
+            return TransparentService(hub, checkpoint=safeguards.checkpoint)
+        if self._entrance.mode == "gateway":
+            gateway = await asyncio.to_thread(import_module, "toolcrib_mcp.gateway.opening")
+            personal = composition.admission.personal
+            service: GatewayService = await gateway.open_gateway_service(
+                hub, state_dir=self._entrance.state_dir, personal=personal, safeguards=safeguards
             )
-            background.spawn(reporter.run())
-        if self.on_ready is not None:
-            self.on_ready(url)
+            return service
+        from toolcrib_mcp.proxy import ProxyRuntime, ProxyService
 
-    async def _search_by_meaning(self, service: GatewayService, open_vectors: OpenVectors) -> None:
-        """Prepare the sentence model and the vectors of all tools, so that no search has to wait for them."""
-        await self.started.wait()
-        vectors = await asyncio.to_thread(open_vectors)
-        if vectors is not None:
-            await asyncio.to_thread(vectors.tools, self.hub.catalog.snapshot().registry.list())
-            service.search_with(vectors)
+        return ProxyService(ProxyRuntime(hub, patience=PATIENCE, checkpoint=safeguards.checkpoint))
+
+    async def _report(self, hub: Hub, state_dir: Path) -> None:
+        """Keep the live health up to date, once clients can connect."""
+        url = await asyncio.shield(self._address)
+        from toolcrib_mcp.serving.reporting import Reporter
+
+        reporter = Reporter(
+            directory=state_dir,
+            mode=self._entrance.mode,
+            address=url or "stdio",
+            describe=lambda: hub.status().to_json(),
+            sessions=self._sessions,
+        )
+        await reporter.run()
+
+    async def _remember(
+        self, service: GatewayService | ProxyService | TransparentService, started: asyncio.Event
+    ) -> None:
+        """Correct what clients were told at first, once the servers are known, and keep it for the next process."""
+        kept, greeting = self._entrance.kept, self._entrance.greeting
+        if greeting is None:
+            return
+        from toolcrib_mcp.proxy.embedding import lone_request
+
+        await started.wait()
+        face = await service.face()
+        tools = greeting.tools
+        if tools is not None:
+            tools = (await service.answer(replace(lone_request(), method="tools/list")))["tools"]
+            self._deferred.revise(tools)
+        known = replace(greeting, capabilities=face.capabilities, instructions=face.instructions, tools=tools)
+        if kept is not None:
+            await asyncio.to_thread(kept.write, known)
+
+
+async def _search_by_meaning(
+    hub: Hub, service: GatewayService, open_vectors: OpenVectors, started: asyncio.Event
+) -> None:
+    """Prepare the sentence model and the vectors of all tools, so that no search has to wait for them."""
+    await started.wait()
+    vectors = await asyncio.to_thread(open_vectors)
+    if vectors is not None:
+        await asyncio.to_thread(vectors.tools, hub.catalog.snapshot().registry.list())
+        service.search_with(vectors)
 
 
 async def _start(hub: Hub, started: asyncio.Event) -> None:

@@ -19,9 +19,6 @@ CHANGED: Final[Mapping[str, ListKind]] = {
 }
 """The notifications that say that a list has changed."""
 
-ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
-"""What a modern server says when it has begun to tell of changes."""
-
 LISTEN: Final = "subscriptions/listen"
 """The request whose answer comes when the server no longer tells."""
 

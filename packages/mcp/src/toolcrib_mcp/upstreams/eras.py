@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from toolcrib_core.wording import listed, quoted
 from toolcrib_mcp.errors import ResultTooLarge, UpstreamFailed, UpstreamMalformed, UpstreamTimeout, UpstreamUnavailable
-from toolcrib_mcp.rpc import Connection
 from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
+
+if TYPE_CHECKING:
+    from toolcrib_mcp.rpc import Connection
 
 HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """What `initialize` can agree on, oldest first."""
@@ -26,6 +28,9 @@ META_SERVER: Final = "io.modelcontextprotocol/serverInfo"
 
 DISCOVER: Final = "server/discover"
 INITIALIZE: Final = "initialize"
+
+ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
+"""What a modern server says when it has begun to tell of changes."""
 
 _UNSUPPORTED_VERSION = -32022
 # A server of the handshake era may keep silent about a method it does not know. The official client waits ten

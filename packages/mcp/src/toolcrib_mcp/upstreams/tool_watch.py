@@ -9,7 +9,8 @@ from contextlib import suppress
 from typing import Any, Final
 
 from toolcrib_mcp.errors import ListingIncomplete, UpstreamError
-from toolcrib_mcp.upstreams.changes import ACKNOWLEDGED, CHANGED, Burst, honoured_by, listen, told_on_request
+from toolcrib_mcp.upstreams.changes import CHANGED, Burst, honoured_by, listen, told_on_request
+from toolcrib_mcp.upstreams.eras import ACKNOWLEDGED
 from toolcrib_mcp.upstreams.failing import not_ready
 from toolcrib_mcp.upstreams.listing import Listing, ListKind, list_all
 from toolcrib_mcp.upstreams.session import Session

@@ -7,11 +7,10 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NoReturn, Self, final
 
-from pydantic_core import core_schema
-
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic.json_schema import JsonSchemaValue
+    from pydantic_core import core_schema
 
 REDACTED: Final = "••••"
 """What stands where a secret was."""
@@ -82,6 +81,8 @@ class Secret:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        from pydantic_core import core_schema
+
         from_text = core_schema.no_info_after_validator_function(cls, core_schema.str_schema(strict=True, min_length=1))
         return core_schema.json_or_python_schema(
             json_schema=from_text,
