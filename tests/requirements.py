@@ -29,7 +29,6 @@ _PENDING: dict[str, str | None] = {
     "CL-20": "under construction",
     "CL-21": "under construction",
     "CL-22": "comes with views: one computation of what a caller may see",
-    "CL-25": "under construction",
     "CT": "comes with the contracts",
     "CT-1": "under construction",
     "CT-20": None,

@@ -207,7 +207,7 @@ async def list_all(client: StdioClient) -> tuple[list[Message], dict[str, str]]:
 
 
 async def _execute_calls(client: StdioClient, server: Server) -> Observation:
-    calls = [{"tool_id": f"{server.name}__{each.tool}", "args": each.arguments} for each in server.calls]
+    calls = [{"tool_id": f"{server.name}:{each.tool}", "args": each.arguments} for each in server.calls]
     answers = [await client.call_tool("tool_execute", each, seconds=_CALL_SECONDS) for each in calls]
     return Observation(tools=None, answers=tuple(answers))
 
