@@ -18,7 +18,6 @@ _PENDING: dict[str, str | None] = {
     "TS": None,
     "GW": None,
     "CL": None,
-    "CL-9": "under construction",
     "CL-12": "under construction",
     "CL-13": "under construction",
     "CL-14": "comes with `install` and profiles: init reads more clients",

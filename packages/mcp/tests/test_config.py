@@ -108,7 +108,7 @@ def test_a_server_that_is_switched_off_needs_no_variables(tmp_path):
 
 
 def test_what_is_wrong_with_a_server_that_is_switched_off_is_only_a_warning(tmp_path):
-    servers = {"on": {"command": "run"}, "off": {"url": "https://x.example.com/", "type": "sse", "disabled": True}}
+    servers = {"on": {"command": "run"}, "off": {"url": "https://x.example.com/", "type": "pigeon", "disabled": True}}
 
     config = load(tmp_path, {"mcpServers": servers})
 
@@ -224,12 +224,27 @@ def test_an_entry_that_is_switched_on_and_off_is_off_and_says_so(tmp_path, flag)
     assert "contradict each other" in config.warnings[0].message
 
 
+@pytest.mark.req("CL-9")
 @pytest.mark.parametrize("key", ["type", "transport"])
-def test_the_sse_transport_is_refused_with_the_way_out(tmp_path, key):
-    error = refusal(tmp_path, {"mcpServers": {"a": {"url": "https://x.example.com/sse", key: "sse"}}})
+def test_the_sse_transport_is_understood_and_written_again(tmp_path, key):
+    config = load(tmp_path, {"mcpServers": {"a": {"url": "https://x.example.com/sse", key: "sse"}}})
 
-    assert "`sse` is not spoken" in error.message
-    assert "streamable HTTP address" in str(error.hint)
+    assert config.servers["a"].written.protocol == "sse"
+    assert orjson.loads(config.to_json())["mcpServers"]["a"] == {"type": "sse", "url": "https://x.example.com/sse"}
+
+
+@pytest.mark.req("CL-9")
+@pytest.mark.parametrize(
+    ("entry", "protocol"),
+    [
+        ({"url": "https://x.example.com/"}, None),
+        ({"serverUrl": "https://x.example.com/"}, None),
+        ({"httpUrl": "https://x.example.com/"}, "streamable-http"),
+        ({"url": "https://x.example.com/", "type": "streamable-http"}, "streamable-http"),
+    ],
+)
+def test_a_url_without_a_type_leaves_the_transport_to_be_found_out(tmp_path, entry, protocol):
+    assert load(tmp_path, {"mcpServers": {"a": entry}}).servers["a"].written.protocol == protocol
 
 
 def test_an_empty_name_is_refused(tmp_path):

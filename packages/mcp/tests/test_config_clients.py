@@ -138,7 +138,7 @@ def test_different_servers_of_one_name_are_both_kept_and_told_apart(tmp_path):
 
 def test_a_server_that_cannot_be_used_is_left_out_with_the_reason(tmp_path):
     servers = {
-        "old": {"url": "https://x.example.com/sse", "type": "sse"},
+        "old": {"url": "https://x.example.com/", "type": "pigeon"},
         "extension": {"settings": {}},
         "good": {"command": "x"},
     }
@@ -150,7 +150,7 @@ def test_a_server_that_cannot_be_used_is_left_out_with_the_reason(tmp_path):
         ("zed", "left-out", "extension", None),
         ("zed", "added", "good", "good"),
     ]
-    assert "streamable HTTP" in str(imported.notes[0].reason)
+    assert "no transport that we know" in str(imported.notes[0].reason)
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def test_settings_of_a_server_that_does_not_exist_are_refused_with_what_was_mean
 def test_a_server_can_be_switched_off_by_our_settings_whatever_is_wrong_with_it(tmp_path):
     servers = {
         "a": {"command": "run"},
-        "b": {"url": "https://b.example.com/", "type": "sse"},
+        "b": {"url": "https://b.example.com/", "type": "pigeon"},
         "c": {"command": "${UNSET}"},
     }
 

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 from toolcrib_core.json_values import FrozenDict, pointer_join
 from toolcrib_core.wording import kind_of, listed, nearest, quoted
@@ -28,7 +28,7 @@ SETTINGS_KEY: Final = "toolcrib"
 _SERVER_KEYS: Final = ("mcpServers", "servers", "context_servers")
 _KNOWN_KEYS: Final = (*_SERVER_KEYS, SETTINGS_KEY, "inputs", "$schema")
 _KINDS: Final = {"stdio": "stdio", "local": "stdio"} | dict.fromkeys(
-    ("http", "streamable-http", "streamableHttp"), "http"
+    ("http", "streamable-http", "streamableHttp", "sse"), "http"
 )
 # `url` is everybody's; Windsurf writes `serverUrl`, Gemini `httpUrl`.
 _URL_KEYS: Final = ("url", "serverUrl", "httpUrl")
@@ -174,7 +174,7 @@ def _transport(fields: EntryFields, around: Surroundings) -> Transport[str] | No
         command, *before = _words_of(command, fields, around)
         return StdioTransport(command=command, args=(*before, *args), env=FrozenDict({**more, **env}), cwd=cwd)
     url, headers = fields.text(_url_key(fields), required=True), fields.named_texts("headers")
-    return None if url is None else HttpTransport(url=url, headers=headers)
+    return None if url is None else HttpTransport(url=url, headers=headers, protocol=_protocol(fields))
 
 
 def _words_of(command: str, fields: EntryFields, around: Surroundings) -> list[str]:
@@ -226,17 +226,19 @@ def _kind(fields: EntryFields) -> str | None:
 
 
 def _check_kind(fields: EntryFields, key: str, text: str, kind: str) -> None:
-    if text.lower() == "sse":
-        fields.problem(
-            key,
-            "the transport `sse` is not spoken: the protocol gave it up for streamable HTTP",
-            hint="Use the server's streamable HTTP address (often `/mcp` in place of `/sse`), with the type `http`.",
-        )
-    elif text not in _KINDS:
-        fields.problem(key, f"`{key}` is no transport that we know", hint="Use `stdio` or `http`.")
+    if text not in _KINDS:
+        fields.problem(key, f"`{key}` is no transport that we know", hint="Use `stdio`, `http` or `sse`.")
     elif _KINDS[text] != kind:
         needed = "a command" if _KINDS[text] == "stdio" else "a URL"
         fields.problem(key, f"`{key}` asks for {needed}, which is not there", hint=f"Leave `{key}` out, or correct it.")
+
+
+def _protocol(fields: EntryFields) -> Literal["streamable-http", "sse"] | None:
+    """The transport that an entry with a URL names; Gemini names one by its key."""
+    named = {fields.text(key) for key in ("type", "transport")} - {None}
+    if "sse" in named:
+        return "sse"
+    return "streamable-http" if named or "httpUrl" in fields.raw else None
 
 
 def _url_key(fields: EntryFields) -> str:

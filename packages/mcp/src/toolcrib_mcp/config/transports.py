@@ -42,11 +42,13 @@ class StdioTransport(Generic[TextT]):
 
 @dataclass(frozen=True, kw_only=True)
 class HttpTransport(Generic[TextT]):
-    """A server that is reached over streamable HTTP."""
+    """A server that is reached over HTTP."""
 
     kind: ClassVar[Literal["http"]] = "http"
     url: TextT
     headers: Mapping[str, TextT] = field(default_factory=FrozenDict)
+    protocol: Literal["streamable-http", "sse"] | None = field(default=None, compare=False)
+    """Which transport the file names; without one, streamable HTTP, or SSE where the server refuses that."""
 
     def texts(self) -> Iterator[tuple[str, TextT]]:
         """Every text with its place, a JSON pointer from the entry on."""
@@ -56,7 +58,7 @@ class HttpTransport(Generic[TextT]):
     def map(self, change: Callable[[str, TextT], OtherT]) -> HttpTransport[OtherT]:
         """The same with every text changed; `change` gets the place and the text."""
         headers = {name: change(pointer_join("/headers", name), text) for name, text in self.headers.items()}
-        return HttpTransport(url=change("/url", self.url), headers=FrozenDict(headers))
+        return HttpTransport(url=change("/url", self.url), headers=FrozenDict(headers), protocol=self.protocol)
 
 
 Transport: TypeAlias = StdioTransport[TextT] | HttpTransport[TextT]

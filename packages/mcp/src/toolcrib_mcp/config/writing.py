@@ -55,7 +55,8 @@ def written_server(
     if isinstance(texts, StdioTransport):
         more = {"args": list(texts.args), "env": dict(texts.env), "cwd": texts.cwd}
         return {"command": texts.command, **{key: value for key, value in more.items() if value}}
-    return {"type": "http", "url": texts.url, **({"headers": dict(texts.headers)} if texts.headers else {})}
+    kind = {"streamable-http": {"type": "http"}, "sse": {"type": "sse"}, None: {}}[texts.protocol]
+    return {**kind, "url": texts.url, **({"headers": dict(texts.headers)} if texts.headers else {})}
 
 
 def _written(place: str, template: Template, values: Mapping[str, ConfigText], placeholder: Placeholder) -> str:

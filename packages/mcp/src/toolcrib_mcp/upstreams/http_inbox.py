@@ -65,10 +65,13 @@ class Inbox:
         """Add a message of our own making."""
         await self._messages.put(message)
 
-    async def put_line(self, line: bytes, *, call: HttpCall | None = None) -> dict[str, Any] | Unreadable | None:
+    async def put_line(
+        self, line: bytes, *, call: HttpCall | None = None, is_shared: bool = False
+    ) -> dict[str, Any] | Unreadable | None:
         """Add the messages in a line that came as the answer to a call, or unasked; gives the answer, if it is there.
 
-        An answer without an id, or one that cannot be read, can only be the answer to this call.
+        An answer without an id, or one that cannot be read, can only be the answer to this call. A stream that
+        `is_shared` carries the answers to all calls.
         """
         answer = None
         for message in self._messages_in(line):
@@ -76,7 +79,7 @@ class Inbox:
                 answer = _addressed(message, call)
                 await self._messages.put(answer)
             else:
-                await self._messages.put(_unasked(message))
+                await self._messages.put(message if is_shared else _unasked(message))
         return answer
 
     def excerpt(self, body: bytes) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from toolcrib_mcp.config.settings import ServerSandbox
 from toolcrib_mcp.config.transports import HttpTransport, StdioTransport
 from toolcrib_mcp.rpc import Wire, open_stdio_wire
 from toolcrib_mcp.upstreams.environment import SessionEnvironment, session_environment
-from toolcrib_mcp.upstreams.eras import ClientFace
+from toolcrib_mcp.upstreams.eras import ClientFace, Era
 from toolcrib_mcp.upstreams.links import Connect
 from toolcrib_mcp.upstreams.settings import RestartRules, UpstreamSettings
 from toolcrib_mcp.upstreams.supervisor import Upstream, UpstreamHooks
@@ -69,6 +70,8 @@ def upstream_of(
         )
         address = f"stdio:{scrubber.scrub_line(plain.command, max_length=200)}"
     else:
+        if transport.protocol == "sse":
+            settings = replace(settings or settings_of(server.settings, gateway), era=Era.HANDSHAKE)
         connect = _over_http(transport, server, max_message=max_message, scrubber=scrubber, known_tools=known_tools)
         address = scrubber.scrub_line(reveal(transport.url).partition("?")[0], max_length=200)
     return Upstream(
@@ -160,15 +163,27 @@ def _over_http(
 ) -> Connect:
     # Not at the top: an HTTP client takes a while to import, and most servers are programs.
     from toolcrib_mcp.upstreams.http_wire import open_http_wire
+    from toolcrib_mcp.upstreams.sse_wire import DetectingWire, open_sse_wire
 
     url = reveal(transport.url)
     # An empty value is no secret, and no header.
     headers = {name: text for name, text in transport.headers.items() if isinstance(text, Secret)}
     grant = network_for(url, server.settings.network)
 
-    async def connect() -> Wire:
+    async def over_sse() -> Wire:
+        return await open_sse_wire(url, headers=headers, grant=grant, max_message=max_message, scrubber=scrubber)
+
+    async def over_http() -> Wire:
         return await open_http_wire(
             url, headers=headers, grant=grant, tools=known_tools(), max_message=max_message, scrubber=scrubber
         )
 
-    return connect
+    async def detected() -> Wire:
+        return DetectingWire(await over_http(), over_sse)
+
+    match transport.protocol:
+        case "sse":
+            return over_sse
+        case "streamable-http":
+            return over_http
+    return detected

@@ -16,12 +16,14 @@ class EventReader:
     """Takes bytes as they come and gives the data of each `message` event as one line.
 
     Of an event over the cap, the beginning is given at once, and the rest is skipped. `last_id` and `retry` are what
-    the server said last about taking up the stream again: after which event, and after how many seconds.
+    the server said last about taking up the stream again: after which event, and after how many seconds. `endpoint` is
+    the data of the first event of that type, by which the transport of 2024-11-05 names where to write to.
     """
 
     def __init__(self, max_event: int) -> None:
         self.last_id: bytes | None = None
         self.retry: float | None = None
+        self.endpoint: bytes | None = None
         self._max_event = max_event
         self.restart()
 
@@ -86,5 +88,7 @@ class EventReader:
     def _end_event(self, events: list[bytes]) -> None:
         if self._data and self._type in _MESSAGE_TYPES:
             events.append(bytes(self._data))
+        elif self._type == b"endpoint" and self.endpoint is None:
+            self.endpoint = bytes(self._data)
         self.last_id = self._id
         self._start_event()
