@@ -24,12 +24,9 @@ _PENDING: dict[str, str | None] = {
     "CL-15": "comes with `install` and profiles: secrets in an env file or the keyring",
     "CL-16": "comes with profiles: `toolcrib install CLIENT`",
     "CL-18": "under construction",
-    "CL-19": "under construction",
-    "CL-20": "under construction",
-    "CL-21": "under construction",
     "CL-22": "comes with views: one computation of what a caller may see",
     "CT": "comes with the contracts",
-    "CT-1": "under construction",
+    "CT-1": None,
     "CT-20": None,
     "VW": "comes with views",
     "CN": "comes with connections",
@@ -45,6 +42,8 @@ _NOTES = {
         "of far fewer than 80 %, since no evidence tells those apart at that bound (`R-pages` in the benchmarks)"
     ),
     "GW-7.1": 'the JSON of the cards is in `_meta["io.toolcrib/cards"]` (CL-1)',
+    "GW-8.3": "a tool that its server declares read-only runs without a question (CL-19)",
+    "CL-20": "the address comes with the console, and what `install` sets with `install`",
     "RT-19": "an engine for more than one machine comes later",
 }
 

@@ -16,7 +16,7 @@ from toolcrib_cli.edge import FAILED
 from toolcrib_cli.policy.opening import opened_answers
 from toolcrib_cli.screen import print_json, say, screen, tell
 from toolcrib_mcp.errors import ConfigError
-from toolcrib_mcp.policy import remember_answer
+from toolcrib_mcp.policy import AnswerFile, remember_answer
 
 if TYPE_CHECKING:
     from toolcrib_cli.approvals.commands import Lasting
@@ -59,11 +59,11 @@ def grant_call(
     if question.state == "waiting" and not sure:
         _ask(lasting, as_json=as_json)
     granted = book.grant(question.id, by=this_person(), principal=principal)
-    remembered = None if lasting is None or facts is None else _remember(book, facts, lasting, choice)
+    remembered = None if lasting is None or facts is None else _remember(book, question.id, facts, lasting, choice)
     if as_json:
         print_json(told(granted) | {"approval": granted.token, "remembered": remembered})
         return granted
-    say(screen(), "Allowed, once: the client can now make the same call again.")
+    say(screen(), f"Allowed{'' if lasting else ', once'}: the client can now make the same call again.")
     if lasting is not None:
         how = f" To take that back: toolcrib policy forget {remembered}" if remembered else ""
         say(screen(), f"You are not asked again about {_REACH[lasting]}.{how}")
@@ -107,13 +107,18 @@ def _check_lasting(question: KeptQuestion, facts: CallFacts, lasting: Lasting) -
         raise ConfigError("The client has no session.", hint="Grant the call once, or with `--always`.")
 
 
-def _remember(book: ApprovalBook, facts: CallFacts, lasting: Lasting, choice: Choice) -> str | None:
+def _remember(book: ApprovalBook, question_id: str, facts: CallFacts, lasting: Lasting, choice: Choice) -> str | None:
     """Remember the answer; gives its id where it can be taken back."""
     if lasting == "session":
         book.allow_session(facts.session or "", facts.subject, by=this_person())
+        book.drop(question_id)
         return None
     with opened_answers(asked_for(choice, quietly=True)) as answers:
-        return remember_answer(answers, facts.subject, "allow", lasting, by=this_person()).id
+        remembered = remember_answer(answers, facts.subject, "allow", lasting, by=this_person()).id
+        # The answer covers the call, so that its approval would stay for later; replicas see an answer after a while.
+        if isinstance(answers, AnswerFile):
+            book.drop(question_id)
+    return remembered
 
 
 def note_decision(choice: Choice, question: KeptQuestion) -> None:
