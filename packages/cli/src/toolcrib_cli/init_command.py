@@ -176,7 +176,7 @@ def _tell_next(output: Path, imported: ImportedConfig, *, written: bool) -> None
     entry = {"toolcrib": {"command": _own_command(), "args": ["serve", "--config", str(output.resolve())]}}
     typer.echo(
         f"\nNext, see that they start:  toolcrib status --config {output}"
-        f"\nBe asked less, if you like: toolcrib policy allow '*' --read-only --config {output}"
+        f"\nSee what needs your approval: toolcrib policy show --config {output}"
         "\nThen give your client this one server in place of them:"
     )
     typer.echo(json.dumps({"mcpServers": entry}, ensure_ascii=False))
