@@ -161,7 +161,7 @@ async def test_a_page_says_how_many_tools_of_which_servers_are_withheld_and_how_
         found = await gateway.browse(query="write")
         nothing = await gateway.browse(query="zebra")
 
-    assert found.text.splitlines()[0] == "8 of 13 matches. Withheld: 1 of files; see `toolcrib pins diff`."
+    assert found.text.splitlines()[0].endswith("Withheld: 1 of files; see `toolcrib pins diff`.")
     assert nothing.text.splitlines()[0].endswith("Withheld: 1 of files; see `toolcrib pins diff`.")
 
 
