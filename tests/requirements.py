@@ -19,7 +19,6 @@ _PENDING: dict[str, str | None] = {
     "GW": None,
     "CL": None,
     "CL-12": "under construction",
-    "CL-13": "under construction",
     "CL-14": "comes with `install` and profiles: init reads more clients",
     "CL-15": "comes with `install` and profiles: secrets in an env file or the keyring",
     "CL-16": "comes with profiles: `toolcrib install CLIENT`",

@@ -305,6 +305,10 @@ def _tools_told(state: Path) -> list[int | None]:
     ]
 
 
+def _starts_told(state: Path) -> list[int]:
+    return [server["health"]["starts"] for live in read_live(state, now=0) for server in live.hub["servers"].values()]
+
+
 @contextmanager
 def _standard_streams():
     """Pipes in place of our standard input and output, with their other ends."""
@@ -355,6 +359,51 @@ async def test_the_gateway_searches_by_meaning_as_soon_as_the_model_is_ready(tmp
 
     assert not found.is_error
     assert len(model.texts) > 1  # the tools themselves were embedded ahead
+
+
+@pytest.mark.enable_socket
+@pytest.mark.req("CL-13")
+async def test_an_edit_of_the_configuration_is_served_without_a_restart(tmp_path, family):
+    config, state = _config(tmp_path, family, one="good"), tmp_path / "state"
+    text = config.path.read_text("utf-8")
+
+    def reload():
+        return load_config(config.path)
+
+    async with (
+        _serving(config, mode="gateway", state_dir=state, reload=reload) as url,
+        Client(url) as client,
+    ):
+        _config(tmp_path, family, one="good", other="good")
+        await until(lambda: _tools_told(state) == [2, 2])
+        result = await client.call_tool("tool_execute", {"tool_id": "other__echo", "args": {"nonce": "n1"}})
+        config.path.write_text("{", "utf-8")
+        await until(lambda: any("configProblem" in live.hub for live in read_live(state, now=0)))
+        config.path.write_text(text, "utf-8")
+        await until(lambda: _tools_told(state) == [2])
+        (live,) = read_live(state, now=0)
+
+    assert not result.is_error
+    assert "configProblem" not in live.hub
+
+
+@pytest.mark.enable_socket
+@pytest.mark.req("CL-13")
+async def test_a_second_start_starts_no_server_until_a_call_needs_it(tmp_path, family):
+    config, state = _config(tmp_path, family, one="good", other="good"), tmp_path / "state"
+    async with _serving(config, mode="gateway", state_dir=state):
+        await until(lambda: _tools_told(state) == [2, 2])
+
+    async with _serving(config, mode="gateway", state_dir=state) as url, Client(url) as client:
+        page = await client.call_tool("tool_browse", {"path": "/one"})
+        await until(lambda: _tools_told(state) == [2, 2])
+        before = _starts_told(state)
+        result = await client.call_tool("tool_execute", {"tool_id": "one__echo", "args": {"nonce": "n1"}})
+        await until(lambda: _starts_told(state) == [1, 0])
+
+    assert "one:echo" in page.content[0].text
+    assert before == [0, 0]
+    assert not result.is_error
 
 
 @pytest.mark.enable_socket

@@ -69,8 +69,11 @@ def asked_for(
     environ: Mapping[str, str] = os.environ,
     directory: Path | None = None,
     quietly: bool = False,
+    unread: bool = False,
 ) -> Asked:
     """Read the configuration; a demo that was not asked for is announced on standard error, unless `quietly`.
+
+    With `unread` the file of the configuration is only found.
 
     Raises:
         ConfigError: The configuration cannot be used.
@@ -78,7 +81,8 @@ def asked_for(
     from toolcrib_mcp.config import GatewayConfig, load_config
 
     place = place_of(choice, environ=environ, directory=directory)
-    config = GatewayConfig(servers={}) if place.path is None else load_config(place.path, environ=environ)
+    found = None if unread else place.path
+    config = GatewayConfig(servers={}) if found is None else load_config(found, environ=environ)
     if place.is_demo and not choice.demo and not quietly:
         tell(DEMO_NOTE)
     return Asked(

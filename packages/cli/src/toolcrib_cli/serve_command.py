@@ -31,7 +31,7 @@ from toolcrib_mcp.state_files import GREETING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from toolcrib_mcp.config import HttpFront
+    from toolcrib_mcp.config import GatewayConfig, HttpFront
     from toolcrib_mcp.serving import Admission, Composition, Entrance, GreetingFile, Mode
     from toolcrib_runtime.guards.secrets import Scrubber
 
@@ -90,7 +90,15 @@ def run_serve(
                 kept=kept,
                 max_message=greeting.max_message,
             )
-            asyncio.run(_serve_stdio(lambda: _read(choice, scrubber), entrance, clients=clients, root=choice.state_dir))
+            asyncio.run(
+                _serve_stdio(
+                    lambda: _read(choice, scrubber),
+                    entrance,
+                    clients=clients,
+                    root=choice.state_dir,
+                    scrubber=scrubber,
+                )
+            )
             return
         asked = _read(choice, scrubber)
         state = usable_state(asked, named=choice.state_dir is not None)
@@ -105,11 +113,20 @@ def run_serve(
                     _entrance(asked, mode=chosen, clients=clients, state=state, kept=kept),
                     clients=clients,
                     root=choice.state_dir,
+                    scrubber=scrubber,
                 )
             )
         else:
             asyncio.run(
-                _serve_http(asked, mode=chosen, front=front, state=state, clients=clients, root=choice.state_dir)
+                _serve_http(
+                    asked,
+                    mode=chosen,
+                    front=front,
+                    state=state,
+                    clients=clients,
+                    root=choice.state_dir,
+                    scrubber=scrubber,
+                )
             )
     except OSError as failure:
         if failure.errno != errno.EBADF:
@@ -204,7 +221,9 @@ def _entrance(asked: Asked, *, mode: Mode, clients: Clients, state: Path | None,
     return replace(entrance, kept=kept)
 
 
-async def _serve_stdio(read: Callable[[], Asked], entrance: Entrance, *, clients: Clients, root: Path | None) -> None:
+async def _serve_stdio(
+    read: Callable[[], Asked], entrance: Entrance, *, clients: Clients, root: Path | None, scrubber: Scrubber
+) -> None:
     from toolcrib_mcp.serving import Composition, serve_composed
 
     @asynccontextmanager
@@ -220,13 +239,21 @@ async def _serve_stdio(read: Callable[[], Asked], entrance: Entrance, *, clients
                 admission=admission,
                 shared=shared_database(asked),
                 open_vectors=open_vectors,
+                reload=_reload(parts, scrubber),
             )
 
     await serve_composed(compose, entrance)
 
 
 async def _serve_http(
-    asked: Asked, *, mode: Mode, front: HttpFront, state: Path | None, clients: Clients, root: Path | None
+    asked: Asked,
+    *,
+    mode: Mode,
+    front: HttpFront,
+    state: Path | None,
+    clients: Clients,
+    root: Path | None,
+    scrubber: Scrubber,
 ) -> None:
     from toolcrib_mcp.serving import by_oauth, serve
 
@@ -246,7 +273,23 @@ async def _serve_http(
             upstreams=parts.upstreams,
             admission=admission,
             shared=shared_database(asked),
+            reload=_reload(parts, scrubber),
         )
+
+
+def _reload(parts: Wired, scrubber: Scrubber) -> Callable[[], GatewayConfig] | None:
+    load = parts.reload
+    if load is None:
+        return None
+
+    def reload() -> GatewayConfig:
+        from toolcrib_mcp.redaction import configured_secrets
+
+        config = load()
+        scrubber.add(*configured_secrets(config.enabled))
+        return config
+
+    return reload
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ from toolcrib_cli.edge import FAILED
 from toolcrib_cli.screen import print_json
 from toolcrib_cli.status_report import StatusReport, live_report, probed_report
 from toolcrib_cli.wiring import Asked
+from toolcrib_mcp.errors import ConfigError
 
 
 def run_status(*, choice: Choice, as_json: bool, timeout: float) -> int:
@@ -17,7 +18,7 @@ def run_status(*, choice: Choice, as_json: bool, timeout: float) -> int:
     Raises:
         ToolError: The configuration cannot be used.
     """
-    report = status_of(asked_for(choice), timeout=timeout)
+    report = _report(choice, timeout)
     if as_json:
         print_json(report.to_json())
     else:
@@ -25,6 +26,21 @@ def run_status(*, choice: Choice, as_json: bool, timeout: float) -> int:
 
         show_report(report)
     return 0 if report.ok else FAILED
+
+
+def _report(choice: Choice, timeout: float) -> StatusReport:
+    try:
+        return status_of(asked_for(choice), timeout=timeout)
+    except ConfigError as failure:
+        from toolcrib_mcp.serving import read_live
+
+        # A running gateway still serves the version before, and its status says what is wrong with this one.
+        asked = asked_for(choice, quietly=True, unread=True)
+        running = [] if asked.state_dir is None else read_live(asked.state_dir, now=time.time())
+        if not running:
+            raise
+        hub = {"configProblem": failure.message, **running[0].hub}
+        return live_report(asked, [running[0].model_copy(update={"hub": hub}), *running[1:]])
 
 
 def status_of(asked: Asked, *, timeout: float) -> StatusReport:

@@ -95,7 +95,9 @@ class StatusReport:
 
     @property
     def ok(self) -> bool:
-        """Whether no server has failed or is left out."""
+        """Whether no server has failed or is left out, and what is served is what the configuration says now."""
+        if self.hub.get("configProblem"):
+            return False
         return not self.left_out and not any(server.failed for server in self.servers())
 
     @property

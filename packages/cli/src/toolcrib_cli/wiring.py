@@ -86,6 +86,8 @@ class Wired:
 
     config: GatewayConfig
     upstreams: Brought
+    reload: Callable[[], GatewayConfig] | None = None
+    """Reads the configuration again, where there is a file of it."""
 
 
 @asynccontextmanager
@@ -111,7 +113,26 @@ async def wired(asked: Asked) -> AsyncIterator[Wired]:
             taken |= brought.keys()
             every |= brought
             settings |= dict.fromkeys(brought, treated)
-        yield Wired(config=_with_settings(asked.config, settings), upstreams=every)
+        yield Wired(
+            config=_with_settings(asked.config, settings), upstreams=every, reload=_reload(asked, every, settings)
+        )
+
+
+def _reload(
+    asked: Asked, brought: Brought, settings: Mapping[str, ServerSettings]
+) -> Callable[[], GatewayConfig] | None:
+    path = asked.path
+    if path is None:
+        return None
+
+    def load() -> GatewayConfig:
+        from toolcrib_mcp import load_config
+
+        config = load_config(path)
+        _check_names({each.name for each in config.enabled}, brought)
+        return _with_settings(config, settings)
+
+    return load
 
 
 def free_server_name(name: str, taken: Mapping[str, object]) -> str:

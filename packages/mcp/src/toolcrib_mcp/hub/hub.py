@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -227,29 +227,17 @@ class Hub:
             UpstreamBusy: There is no place in time, or too many wait already. Nothing was sent.
             UpstreamUnavailable: The server had to be asked which era it speaks, and is not there; or there is none.
         """
-        async with AsyncExitStack() as place:
-            served = self._served.of(server)
-            seconds = served.about.upstream_settings.call_timeout if timeout is None else timeout
-            while True:
-                await place.enter_async_context(
-                    served.places.one(caller.principal or caller.conversation, seconds=seconds)
-                )
-                if (now := self._served.of(server)) is served:
-                    break
-                # It was replaced while this request waited for a place.
-                await place.aclose()
-                served = now
-            about = served.about
+        async with self._served.lease(server, caller.principal or caller.conversation, seconds=timeout) as served:
             if self.solo:
                 self._solo_conversation = caller.conversation
             voice = Voice(on_request=on_request, on_notification=on_notification)
-            with served.leases.one():
-                if is_private(about, caller, solo=self.solo):
-                    async with self._private.lease(about, caller, voice, seconds=seconds) as upstream:
-                        yield upstream
-                else:
-                    with served.voices.heard(voice):
-                        yield served.upstream
+            if is_private(served.about, caller, solo=self.solo):
+                seconds = served.seconds(timeout)
+                async with self._private.lease(served.about, caller, voice, seconds=seconds) as upstream:
+                    yield upstream
+            else:
+                with served.voices.heard(voice):
+                    yield served.upstream
 
     async def subscribe(self, listener: str, server: str, uri: str) -> None:
         """Publish a notice `to` this listener whenever the resource has changed.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -65,6 +66,10 @@ class ServedServer:
         """Whether it need not be started before its first call."""
         return self.about.starts_lazily and self.upstream.known_tools is not None
 
+    def seconds(self, asked: float | None) -> float:
+        """How long a request may wait for it."""
+        return self.about.upstream_settings.call_timeout if asked is None else asked
+
     def reconfigure(self, about: HubServer) -> None:
         """Serve it by other settings from now on: the session stays, and so do the requests in flight."""
         before, self.about = self.about, about
@@ -115,6 +120,25 @@ class ServedServers:
         if found is None:
             raise _not_served(name)
         return found
+
+    @asynccontextmanager
+    async def lease(self, name: str, client: Hashable, *, seconds: float | None) -> AsyncIterator[ServedServer]:
+        """The server for one request, which holds a place at it meanwhile.
+
+        Raises:
+            UpstreamBusy: There is no place in time, or too many wait already.
+            UpstreamUnavailable: There is no such server.
+        """
+        async with AsyncExitStack() as place:
+            while True:
+                served = self.of(name)
+                await place.enter_async_context(served.places.one(client, seconds=served.seconds(seconds)))
+                if self.of(name) is served:
+                    break
+                # It was replaced while this request waited for a place.
+                await place.aclose()
+            with served.leases.one():
+                yield served
 
     def reconfigure(self, servers: Mapping[str, HubServer]) -> ConfigChange:
         """Serve these from now on: new ones are started, and those that are gone end when their requests are done.

@@ -111,7 +111,9 @@ class Members:
     async def _wanted(self, who: Identity) -> Wanted[_Member]:
         servers = {each.name: each for each in await self._servers.of(who)}
         versions = {name: each.version for name, each in servers.items()}
-        return Wanted(version=versions, open=lambda: self._open(who, servers))
+        # Their names depend on those of the servers that everybody has.
+        taken = frozenset(self._shared.servers)
+        return Wanted(version=(versions, taken), open=lambda: self._open(who, servers))
 
     async def _open(self, who: Identity, servers: Mapping[str, PersonalServer]) -> _Member:
         named = self._named(servers)

@@ -9,10 +9,14 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeAlias
+
+FileState: TypeAlias = tuple[int, int, int, int]
+"""What changes whenever a file does."""
 
 
-def file_state(path: Path | None) -> tuple[int, int, int] | None:
-    """What changes whenever a file does; `None` where there is none."""
+def file_state(path: Path | None) -> FileState | None:
+    """The state of the file that a path leads to; `None` where there is none."""
     if path is None:
         return None
     try:
@@ -20,8 +24,8 @@ def file_state(path: Path | None) -> tuple[int, int, int] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError):
-        return -1, -1, -1  # there may be one: reading it says what is wrong
-    return found.st_mtime_ns, found.st_size, found.st_ino
+        return -1, -1, -1, -1  # there may be one: reading it says what is wrong
+    return found.st_mtime_ns, found.st_size, found.st_ino, found.st_dev
 
 
 @contextmanager

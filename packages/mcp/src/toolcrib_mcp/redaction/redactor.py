@@ -50,7 +50,7 @@ class ResultRedactor:
 
     def add(self, *secrets: Secret) -> None:
         """Take these out, too, from the next result on."""
-        self._secrets = (*self._secrets, *secrets)
+        self._secrets = (*self._secrets, *(each for each in secrets if each not in self._secrets))
         self._needles = Needles(self._secrets)
 
     def redact(self, result: dict[str, Any], *, server: str) -> Redacted:

@@ -25,6 +25,7 @@ from toolcrib_mcp.upstreams import ListKind
 from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
 
 if TYPE_CHECKING:
+    from toolcrib_mcp.hub.servers import HubServer
     from toolcrib_mcp.hub.view import HubView
 
 _Answer = Callable[[Request], Awaitable[dict[str, Any]]]
@@ -44,8 +45,9 @@ class Relay:
         self._hub = hub
         self._passing = Passing(hub, clock=clock)
         self._routes = ResourceRoutes(hub, self.reach)
-        self._prompts = PromptNames({name: server.namespace for name, server in hub.servers.items()})
-        self._only = next(iter(hub.servers)) if len(hub.servers) == 1 else None
+        self._named: tuple[Mapping[str, HubServer], PromptNames] | None = None
+        self.alone = next(iter(hub.servers)) if len(hub.servers) == 1 else None
+        """The server that was the only one at the start: its names stay its own, also when others come."""
         self._stop_listening = hub.feed.subscribe(self._hear)
         self._watched: dict[tuple[str, str], str] = {}
         self._answers: Mapping[str, _Answer] = {
@@ -56,9 +58,18 @@ class Relay:
         }
 
     @property
+    def _prompts(self) -> PromptNames:
+        """The names of the servers of now: another configuration may have others."""
+        servers = self._hub.servers
+        if self._named is None or self._named[0] is not servers:
+            names = PromptNames({name: server.namespace for name, server in servers.items()}, alone=self.alone)
+            self._named = servers, names
+        return self._named[1]
+
+    @property
     def only(self) -> str | None:
-        """The server, if there is just one."""
-        return self._only
+        """The server, if it is the only one, as it was at the start."""
+        return self.alone if list(self._hub.servers) == [self.alone] else None
 
     async def call(self, server: str, method: str, params: Mapping[str, Any], request: Request) -> dict[str, Any]:
         """One request to one server, in whichever eras both speak; the result is as the server gave it.
@@ -82,8 +93,8 @@ class Relay:
         if answer is None:
             raise RpcError(METHOD_NOT_FOUND, "Method not found")
         try:
-            if self._only is not None:
-                result = await self.call(self._only, request.method, request.params, request)
+            if (only := self.only) is not None:
+                result = await self.call(only, request.method, request.params, request)
             else:
                 result = await answer(request)
             return self.screened(request.method, result)
@@ -103,8 +114,8 @@ class Relay:
         Raises:
             GatewayError: There is one server, and it cannot be started.
         """
-        if self._only is not None:
-            return own_capabilities(await self.reach.agreement(self._only), logs=self._only in self._passing_logs())
+        if (only := self.only) is not None:
+            return own_capabilities(await self.reach.agreement(only), logs=only in self._passing_logs())
         return merged_capabilities(await self.reach.all(within=GREETED_WITHIN), logs=self._passing_logs())
 
     def known_capabilities(self) -> dict[str, Any]:
@@ -117,8 +128,8 @@ class Relay:
         Raises:
             GatewayError: There is one server, and it cannot be started.
         """
-        if self._only is not None:
-            return self._screen.instructions((await self.reach.agreement(self._only)).instructions)
+        if (only := self.only) is not None:
+            return self._screen.instructions((await self.reach.agreement(only)).instructions)
         return self._screen.instructions(instructions_of(await self.reach.all(within=GREETED_WITHIN)))
 
     async def subscribe(self, listener: str, uri: str) -> None:
@@ -132,10 +143,10 @@ class Relay:
             await self._hub.subscribe(listener, server, uri)
 
         try:
-            if self._only is None:
+            if (only := self.only) is None:
                 server, _ = await asked_in_turn(self._routes, uri, ask)
             else:
-                server = self._only
+                server = only
                 await ask(server)
         except ToolError as error:
             raise rpc_error(error) from error

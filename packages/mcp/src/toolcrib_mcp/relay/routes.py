@@ -102,9 +102,10 @@ class ResourceRoutes:
 
 
 class PromptNames:
-    """The names of prompts as clients see them: `namespace__name`."""
+    """The names of prompts as clients see them: `namespace__name`, but for those of a server that was `alone`."""
 
-    def __init__(self, namespaces: Mapping[str, str]) -> None:
+    def __init__(self, namespaces: Mapping[str, str], *, alone: str | None = None) -> None:
+        self._alone = alone if alone in namespaces else None
         # The longest first: of `a` and `a__b`, the second is meant by `a__b__c`.
         self._prefixes = sorted(
             ((f"{namespace}{SEPARATOR}", server) for server, namespace in namespaces.items()),
@@ -115,15 +116,16 @@ class PromptNames:
     def outward(self, server: str, prompt: Any) -> Any:
         """A prompt as clients see it; one without a name stays as it is."""
         name = prompt.get("name") if isinstance(prompt, dict) else None
-        if not isinstance(name, str):
+        if not isinstance(name, str) or server == self._alone:
             return prompt
         return {**prompt, "name": f"{self._namespaces[server]}{SEPARATOR}{name}"}
 
     def inward(self, name: str) -> tuple[str, str] | None:
         """The server and its own name for a prompt."""
-        return next(
+        found = next(
             ((server, name.removeprefix(prefix)) for prefix, server in self._prefixes if name.startswith(prefix)), None
         )
+        return (self._alone, name) if found is None and self._alone is not None else found
 
 
 def _texts(items: Iterable[Any], member: str) -> list[str]:

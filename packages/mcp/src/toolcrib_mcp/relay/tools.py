@@ -33,7 +33,9 @@ TOOLS: Final = "tools"
 class NamedTools:
     """The list, made once for every state of the catalogue."""
 
-    def __init__(self, hub: HubView, reach: Reach, pages: Pages) -> None:
+    def __init__(self, hub: HubView, reach: Reach, pages: Pages, *, alone: str | None = None) -> None:
+        """With `alone`, the server that was the only one at the start: its tools keep the names that it gives them."""
+        self._alone = alone
         self._hub = hub
         self._reach = reach
         self._pages = pages
@@ -64,11 +66,21 @@ class NamedTools:
         """
         if not isinstance(name, str):
             raise RpcError(INVALID_PARAMS, "`name` must be a string.")
+        if (own := self._own_name(name)) is not None:
+            return own
         try:
             return self._hub.catalog.hydrate(name)
         except ToolError:
             await self._wait_for_server_of(name)
             return self._hub.catalog.hydrate(name)
+
+    def _own_name(self, name: str) -> HydrationResult | None:
+        """The tool that the server which was alone calls so."""
+        if self._alone not in self._hub.servers:
+            return None
+        snapshot = self._hub.catalog.snapshot()
+        every = (snapshot.hydrate(tool_id) for tool_id in snapshot.ids)
+        return next((each for each in every if (each.upstream, each.upstream_name) == (self._alone, name)), None)
 
     async def _failures(self) -> dict[str, ToolError]:
         """The servers whose tools are not known, although they were waited for; with the reason."""
@@ -98,7 +110,7 @@ class NamedTools:
         snapshot = self._hub.catalog.snapshot()
         if snapshot is not self._snapshot:
             self._snapshot = snapshot
-            self._by_server = _named_tools(snapshot, self._hub)
+            self._by_server = _named_tools(snapshot, self._hub, self._alone)
         return self._by_server
 
 
@@ -187,11 +199,14 @@ class OwnTools:
         return unlisted.hydrated, False
 
 
-def _named_tools(snapshot: CatalogSnapshot, hub: HubView) -> dict[str, tuple[Any, ...]]:
+def _named_tools(snapshot: CatalogSnapshot, hub: HubView, alone: str | None) -> dict[str, tuple[Any, ...]]:
     names = dict(snapshot.wire_names.items())
     found: dict[str, list[Any]] = {server: [] for server in hub.servers if server in snapshot.upstreams}
     for tool_id in snapshot.ids:
         tool = snapshot.hydrate(tool_id)
+        if tool.upstream not in found:
+            continue  # its server has just been removed from the configuration
         # A tool whose provider-safe name is that of another is named by its id.
-        found[tool.upstream].append({**tool.tool, "name": names.get(tool_id, tool_id)})
+        name = tool.upstream_name if tool.upstream == alone else names.get(tool_id, tool_id)
+        found[tool.upstream].append({**tool.tool, "name": name})
     return {server: tuple(tools) for server, tools in found.items()}

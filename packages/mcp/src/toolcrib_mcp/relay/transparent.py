@@ -43,11 +43,9 @@ class TransparentService:
         self.relay = Relay(hub, clock=clock)
         self._checkpoint = checkpoint
         self._hub = hub
-        self._tools = NamedTools(hub, self.relay.reach, self.relay.pages)
-        self._only = self.relay.only
-        settings = None if self._only is None else hub.servers[self._only].settings
-        self._filter = None if settings is None or _admits_all(settings) else settings
-        self._own = None if self._only is None or checkpoint is None else OwnTools(hub, self._only)
+        self._tools = NamedTools(hub, self.relay.reach, self.relay.pages, alone=self.relay.alone)
+        alone = self.relay.alone
+        self._own = None if alone is None or checkpoint is None else OwnTools(hub, alone)
 
     @property
     def info(self) -> Mapping[str, Any]:
@@ -79,10 +77,10 @@ class TransparentService:
             RpcError: The error that the client gets; one of the server's as it came.
         """
         try:
-            if self._own is not None and self._only is not None:
-                return await self._of_own(self._own, self._only, request)
-            if self._only is not None:
-                return await self._of_one(self._only, request)
+            if (only := self.relay.only) is not None:
+                if self._own is not None:
+                    return await self._of_own(self._own, only, request)
+                return await self._of_one(only, request)
             if request.method == _CALL:
                 return await self._call(self._named(request.params.get("name")), request)
             if request.method == _LIST:
@@ -154,13 +152,14 @@ class TransparentService:
         return result
 
     async def _of_one(self, server: str, request: Request) -> Mapping[str, Any]:
-        method, settings = request.method, self._filter
-        if settings is not None and method == _CALL:
+        method, settings = request.method, self._hub.server(server).settings
+        filtered = not _admits_all(settings)
+        if filtered and method == _CALL:
             name = request.params.get("name")
             if isinstance(name, str) and not settings.admits(name):
                 raise _not_served(name)
         result = self.relay.screened(method, await self.relay.call(server, method, request.params, request))
-        if settings is not None and method == _LIST and isinstance(tools := result.get("tools"), list):
+        if filtered and method == _LIST and isinstance(tools := result.get("tools"), list):
             return {**result, "tools": [tool for tool in tools if _admits(settings, tool)]}
         return result
 

@@ -64,6 +64,8 @@ class Safeguards:
     store: Store
     checkpoint: Checkpoint
     pins: PinBook | None
+    scrubber: Scrubber
+    """Takes secrets out of what is written down."""
     replicated: StateKey | None = None
     """The key that other replicas have, too, where the store is one that they share."""
 
@@ -71,6 +73,13 @@ class Safeguards:
     def shared(self) -> Store | None:
         """The store, where replicas share it."""
         return None if self.replicated is None else self.store
+
+    def hide(self, secrets: Iterable[Secret]) -> None:
+        """Take these secrets out, too, of results and of what is written down: those of servers that came later."""
+        known = tuple(secrets)
+        self.scrubber.add(*known)
+        if self.checkpoint.redactor is not None:
+            self.checkpoint.redactor.add(*known)
 
     def of(self, principal: str) -> Safeguards:
         """Those for the servers that one principal has beside everybody's; they have pins of their own."""
@@ -117,10 +126,12 @@ async def open_safeguards(
         pins = await asyncio.to_thread(open_pins, config, store)
         if pins is not None:
             holding.push_async_callback(_stopped, asyncio.create_task(pins.keep_fresh(), name="pins"))
-        recorder = await _recorder(config, directory, store, known, holding)
+        scrubber = Scrubber(known)
+        recorder = await _recorder(config, directory, store, scrubber, holding)
         if pins is not None:
             pins.on_accepted = recorder.note_pin
         yield Safeguards(
+            scrubber=scrubber,
             store=store,
             pins=pins,
             replicated=replicated,
@@ -167,7 +178,7 @@ def _desk(store: Store, key: StateKey, answers: Answers, *, keeps: bool) -> Appr
 
 
 async def _recorder(
-    config: GatewayConfig, directory: Path, store: Store, secrets: Iterable[Secret], holding: AsyncExitStack
+    config: GatewayConfig, directory: Path, store: Store, scrubber: Scrubber, holding: AsyncExitStack
 ) -> CallRecorder:
     settings = config.settings.audit
     if not settings.enabled:
@@ -176,7 +187,7 @@ async def _recorder(
         # The heads belong to the files of this directory: another replica could not check them.
         store = holding.enter_context(await asyncio.to_thread(open_store, directory / ARTIFACTS, lines=[AUDIT_LINE]))
     journal = await asyncio.to_thread(
-        open_journal, directory, store=store, scrubber=Scrubber(secrets), arguments=settings.arguments
+        open_journal, directory, store=store, scrubber=scrubber, arguments=settings.arguments
     )
     recorder = CallRecorder(journal)
     holding.push_async_callback(recorder.aclose)

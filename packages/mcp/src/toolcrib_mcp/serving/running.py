@@ -82,6 +82,8 @@ class Composition:
     shared: SharedDatabase | None = None
     """The database that the replicas share; without it, there is one process."""
     open_vectors: OpenVectors | None = None
+    reload: Callable[[], GatewayConfig] | None = None
+    """Reads the configuration again: with it, an edit of its file is served within two seconds."""
 
 
 Compose: TypeAlias = Callable[[], AbstractAsyncContextManager[Composition]]
@@ -121,6 +123,7 @@ async def serve(
     upstreams: Mapping[str, Connect] | None = None,
     admission: Admission = ANYBODY,
     shared: SharedDatabase | None = None,
+    reload: Callable[[], GatewayConfig] | None = None,
 ) -> None:
     """Serve a configuration over HTTP, or without `http` over standard input and output, until it is to stop.
 
@@ -130,7 +133,8 @@ async def serve(
     the directory of this configuration alone, in which known tools, live health and large results are kept; without
     it, none of them outlives the process. `upstreams` are servers beside those of the configuration, by name; whoever
     brings them closes what they hold afterwards. `admission` says who is let in, and what they have of their own. With
-    a `shared` database it is one of several replicas, each of which answers as any other would.
+    a `shared` database it is one of several replicas, each of which answers as any other would. With `reload`, which
+    reads the configuration again, an edit of its file is served within two seconds; see `ConfigWatcher`.
 
     Every call passes the safeguards of the configuration: pins, policy, limits, approvals, audit. They are opened while
     the servers start, after the policy and the lock file were found usable; before they are open, no call is made.
@@ -151,6 +155,7 @@ async def serve(
         admission=admission,
         shared=shared,
         open_vectors=open_vectors,
+        reload=reload,
     )
     entrance = entrance_to(config, mode=mode, http=http, admission=admission, state_dir=state_dir, on_ready=on_ready)
     await serve_composed(lambda: nullcontext(composition), replace(entrance, has_replicas=shared is not None))
@@ -318,6 +323,8 @@ class _Process:
             pins.set_result(safeguards.pins)
             safeguards.checkpoint.recorder.start()
             self._safeguards.set_result(safeguards)
+            if composition.reload is not None:
+                background.spawn(_watch(hub, composition.reload, composition.config, safeguards))
             async with aclosing(await self._service(hub, safeguards, composition)) as service:
                 self._deferred.become(service)
                 if composition.open_vectors is not None and self._entrance.mode == "gateway":
@@ -415,6 +422,17 @@ async def _start(hub: Hub, started: asyncio.Event) -> None:
         if report.error is not None:
             _logger.warning("the server %s is not ready: %s", quoted(report.name), report.error.message)
     started.set()
+
+
+async def _watch(hub: Hub, reload: Callable[[], GatewayConfig], written: GatewayConfig, safeguards: Safeguards) -> None:
+    from toolcrib_mcp.hub.config_watcher import ConfigWatcher
+    from toolcrib_mcp.redaction import configured_secrets
+    from toolcrib_runtime.clock import SYSTEM_CLOCK
+
+    def prepare(config: GatewayConfig) -> None:
+        safeguards.hide(configured_secrets(config.enabled))
+
+    await ConfigWatcher(hub, reload, served=written, prepare=prepare, clock=SYSTEM_CLOCK).run()
 
 
 async def _safeguards(
