@@ -154,6 +154,21 @@ async def test_what_a_killed_process_left_is_not_taken_for_live(workshop):
     assert list(workshop.state.glob("*/serving-*.json")) == []
 
 
+@pytest.mark.req("CL-13")
+async def test_a_version_that_cannot_be_used_is_told_beside_what_is_still_served(workshop):
+    workshop.write(one=workshop.server("echo"))
+    async with workshop.serving("--mode", "transparent") as served:
+        await served.greet()
+        await workshop.told_live()
+        workshop.config.write_text("{")
+        outcome = await workshop.run("status")
+        await served.ended()
+
+    assert outcome.code == 1
+    assert "The configuration was changed and cannot be used: `mcp.json`" in outcome.out
+    assert "one     started" in outcome.out
+
+
 async def test_a_configuration_that_cannot_be_used_ends_with_two(workshop):
     workshop.config.write_text("{")
 

@@ -205,7 +205,7 @@ async def test_a_file_that_cannot_be_used_is_refused_whole_and_a_later_good_one_
                 await served.edit({"new": new, "one": one}, callTimeout="soon")
                 refused, names = served.hub.status(), list(served.hub.servers)
                 await served.look()
-                said = caplog.text.count("cannot be used")
+                said = caplog.text.count("the one before is served")
                 await served.edit({"one": one, "new": new})
             await served.until_running("new")
 
@@ -216,6 +216,35 @@ async def test_a_file_that_cannot_be_used_is_refused_whole_and_a_later_good_one_
             assert served.hub.status().config_problem is None
             assert list(served.hub.servers) == ["one", "new"]
             assert served.pid("one") == pid
+
+
+async def test_a_server_that_did_not_change_keeps_its_namespace(tmp_path: Path) -> None:
+    async with nothing_left() as family:
+        one, other = plain("one", family), plain("other", family)
+        async with serving(tmp_path, {"my one": one}) as served:
+            before, pid = served.tools("my one"), served.pid("my one")
+            await served.edit({"my-one": other, "my one": one})
+            refused = served.hub.config_problem
+            await served.edit({"my one": one, "my-one": other, "other": other})
+            await served.until_running("other")
+
+            assert refused is not None
+            assert "`my one`, which did not change, would be left out" in refused
+            assert list(served.hub.servers) == ["my one", "other"]
+            assert (served.tools("my one"), served.pid("my one")) == (before, pid)
+
+
+async def test_a_server_whose_new_entry_cannot_be_used_is_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with nothing_left() as family:
+        one, other = plain("one", family), plain("other", family)
+        async with serving(tmp_path, {"one": one, "other": other}) as served:
+            with caplog.at_level(logging.WARNING, "toolcrib.mcp"):
+                await served.edit({"one": one, "other": {"command": ["no", "text"]}})
+
+            assert list(served.hub.servers) == ["one"]
+            assert "`other`" in caplog.text
 
 
 async def test_the_version_that_is_served_can_come_back_after_a_bad_one(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from toolcrib_core.wording import quoted
 from toolcrib_mcp.config.loading import SETTINGS_FILE
 from toolcrib_mcp.errors import ConfigError
 from toolcrib_mcp.hub.servers import LIVE_SETTINGS
@@ -81,6 +82,7 @@ class ConfigWatcher:
 
     async def _take(self, config: GatewayConfig) -> None:
         if config != self._last:
+            self._check_unchanged(config)
             if self._prepare is not None:
                 self._prepare(config)
             change = await self._hub.reconfigure(config)
@@ -96,6 +98,16 @@ class ConfigWatcher:
         if needed and needed != self._hub.restart_needed:
             _logger.warning("changed settings that count after a restart: %s", ", ".join(needed))
         self._hub.restart_needed = needed
+
+    def _check_unchanged(self, config: GatewayConfig) -> None:
+        """See to it that no server loses its place to another one, as to one of the same namespace before it.
+
+        Raises:
+            ConfigError: One that is served and did not change could not be served any more.
+        """
+        for name, reason in config.left_out.items():
+            if name in self._hub.servers and config.servers.get(name) == self._last.servers.get(name):
+                raise ConfigError(f"The server {quoted(name)}, which did not change, would be left out: {reason}")
 
     def _refuse(self, reason: str) -> None:
         if reason != self._hub.config_problem:
