@@ -23,7 +23,7 @@ SMALL_TOKENS = 200
 """Below this many tokens a result may cost nothing more, above it a twentieth."""
 
 _SERVER = Path(__file__).resolve().with_name("gateway_server.py")
-_SIZES = range(1, 60)
+_SIZES = range(1, 141, 2)
 _LARGE = {"records": 2_000, "object": 2_000, "table": 3_000, "log": 2_000, "prose": 400, "code": 600, "markup": 400}
 _IMAGE = 1_500
 _HANDLE = re.compile(r"art_[a-z2-7]{16,}")

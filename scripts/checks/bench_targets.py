@@ -94,7 +94,12 @@ TARGETS: Final = (
     Target(id="P12", what="a durable commit", must="<= 1.5 x append and fdatasync", bench="store"),
     Target(id="P13", what="a call in a warm worker", must=">= 50 x cheaper than a start", bench="runtime"),
     Target(id="P14", what="start with 40 servers", must="<= 1.5 x the slowest", bench="proxy"),
-    Target(id="P15", what="tokens of the list; of a search and a call", must="<= 600; >= 99 % saved", bench="gateway"),
+    Target(
+        id="P15",
+        what="tokens of the list; of list, search and call",
+        must="<= 600; <= 1,200 and >= 99 % saved",
+        bench="gateway",
+    ),
     Target(id="P16", what="tokens of small and of large results", must="0 added; <= 400", bench="gateway"),
     *(
         Target(
