@@ -9,6 +9,7 @@ from scripted_servers import HANDSHAKE, MODERN, UNKNOWN, ScriptedServer
 
 from toolcrib_mcp.errors import UpstreamMalformed, UpstreamTimeout, UpstreamUnavailable
 from toolcrib_mcp.rpc import Connection, RpcError, Unreadable
+from toolcrib_mcp.upstreams import eras
 from toolcrib_mcp.upstreams.eras import HANDSHAKE_VERSIONS, Agreement, ClientFace, Era, agree
 from toolcrib_runtime.clock import SYSTEM_CLOCK
 
@@ -168,6 +169,38 @@ async def test_a_slow_starter_that_has_become_modern_meanwhile_is_probed_once_mo
     agreement = await agreed(server)
 
     assert agreement.era is Era.MODERN
+
+
+@pytest.mark.req("CL-10", "GW-6.2")
+async def test_a_slow_starter_speaks_the_era_that_it_speaks_when_it_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(eras, "_PROBE_SECONDS", 0.01)
+    has_started = asyncio.Event()
+
+    async def discover() -> dict[str, object]:
+        await has_started.wait()
+        return MODERN
+
+    async def initialize() -> dict[str, object]:
+        has_started.set()
+        await asyncio.Event().wait()  # it answers in order, and discovery came first
+        return HANDSHAKE
+
+    server = ScriptedServer(**{"server/discover": lambda _: discover(), "initialize": lambda _: initialize()})
+
+    agreement = await agreed(server)
+
+    assert agreement.era is Era.MODERN
+    assert server.methods == ["server/discover", "initialize"]
+
+
+async def test_a_slow_starter_of_the_handshake_era_is_shaken_hands_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(eras, "_PROBE_SECONDS", 0.01)
+    server = script(None)
+
+    agreement = await agreed(server)
+
+    assert agreement.era is Era.HANDSHAKE
+    assert server.methods[:2] == ["server/discover", "initialize"]
 
 
 @pytest.mark.fault("F1")

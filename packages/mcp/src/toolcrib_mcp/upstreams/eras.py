@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolcrib_core.wording import listed, quoted
 from toolcrib_mcp.errors import ResultTooLarge, UpstreamFailed, UpstreamMalformed, UpstreamTimeout, UpstreamUnavailable
+from toolcrib_runtime.cancellation import CallScope
 from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
+from toolcrib_runtime.errors import DeadlineExceeded
 
 if TYPE_CHECKING:
     from toolcrib_mcp.rpc import Connection
@@ -35,6 +38,7 @@ ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 _UNSUPPORTED_VERSION = -32022
 # A server of the handshake era may keep silent about a method it does not know. The official client waits ten
 # seconds for it; half as long is plenty for one that has started, and the handshake must still fit.
+# One that is still starting then answers in time nevertheless: see `initialize_or_discover`.
 _PROBE_SECONDS = 5.0
 
 
@@ -108,9 +112,9 @@ async def _probe_first(talk: _Talk) -> Agreement:
         if agreement is not None:
             return agreement
         try:
-            return await talk.initialize()
+            return await talk.initialize_or_discover()
         except UpstreamFailed as refused:
-            # A probe that timed out here may have been served there, which settles the era for a slow starter.
+            # Some servers settle on the modern era by a probe whose answer came too late, and refuse the handshake.
             mutual = _newest_mutual(_supported(refused))
             if mutual is None or last_try:
                 raise _refused(refused) from refused
@@ -126,14 +130,51 @@ class _Talk:
         self._face = face
         self._deadline = deadline
         self._clock = clock
+        self._late: asyncio.Task[Agreement | None] | None = None
 
     async def discover(self, version: str) -> Agreement | None:
-        """What a modern server says about itself; `None` if nothing tells that it is one."""
+        """What a modern server says about itself; `None` if nothing says so far that it is one.
+
+        The request stays in flight then: a server that starts slowly answers it later.
+        """
+        discovering = asyncio.create_task(self._discover(version), name="server/discover")
+        patience = min(_PROBE_SECONDS, self._seconds_left() / 2)
+        scope = CallScope(clock=self._clock, deadline=self._clock.monotonic() + patience, cancellation=None)
+        try:
+            with suppress(DeadlineExceeded):
+                await scope.run(asyncio.wait([discovering]))
+        except BaseException:
+            discovering.cancel()
+            raise
+        if discovering.done():
+            return discovering.result()
+        self._late = discovering
+        return None
+
+    async def initialize_or_discover(self) -> Agreement:
+        """The handshake, unless the answer to a request for discovery that is in flight comes first.
+
+        A slow starter reads both requests in order. Without this it would speak another era on a busy machine, and a
+        server may list other definitions in the other era.
+        """
+        late, self._late = self._late, None
+        if late is None:
+            return await self.initialize()
+        initializing = asyncio.create_task(self.initialize(), name="initialize")
+        try:
+            await asyncio.wait((late, initializing), return_when=asyncio.FIRST_COMPLETED)
+            if late.done() and late.exception() is None and (agreement := late.result()) is not None:
+                return agreement
+            return await initializing
+        finally:
+            late.cancel()
+            initializing.cancel()
+            await asyncio.gather(late, initializing, return_exceptions=True)
+
+    async def _discover(self, version: str) -> Agreement | None:
         params = {"_meta": stamp(self._face, version)}
         try:
-            result = await self._connection.request(
-                DISCOVER, params, timeout=min(_PROBE_SECONDS, self._seconds_left() / 2)
-            )
+            result = await self._connection.request(DISCOVER, params, timeout=self._seconds_left())
         except (UpstreamTimeout, UpstreamMalformed, ResultTooLarge):
             return None
         return _discovered(result)
