@@ -208,7 +208,7 @@ def _local(fixtures: Fixtures) -> tuple[Server, ...]:
             arguments=("--db-path", ":memory:", "--read-write"),
             calls=(
                 Call(tool="execute_query", arguments=question, holds="22"),
-                Call(tool="list_tables", holds="columns"),
+                Call(tool="list_tables", holds="tableCount"),
             ),
         ),
         Server(

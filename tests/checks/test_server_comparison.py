@@ -258,3 +258,9 @@ def test_an_unknown_server_ends_the_script_before_anything_is_installed(
         server_comparison.main(["--only", "dodo"])
 
     assert "no server is named `dodo`" in capsys.readouterr().err
+
+
+def test_what_is_explained_is_about_calls_of_the_catalogue(fixtures: Fixtures) -> None:
+    tools = {each.name: {call.tool for call in each.calls} for each in read_catalogue(fixtures)}
+
+    assert [key for key in server_comparison.EXPLAINED if key[2].partition(":")[0] not in tools[key[0]]] == []
