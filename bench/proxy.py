@@ -16,7 +16,7 @@ from pathlib import Path
 
 from process_trees import cpu_seconds_of
 from proxy_paths import PathTo, Way, http_paths, opened, stdio_paths
-from proxy_start import start_rows
+from proxy_start import answer_rows, start_rows
 from ratios import Row, parser, report
 
 _CONCURRENT = 32
@@ -153,6 +153,7 @@ async def main() -> None:
         over_stdio = await measured(stdio_paths(Path(folder), install=options.peers), rounds=rounds, calls=calls)
         over_http = await measured(http_paths(Path(folder), install=options.peers), rounds=rounds, calls=calls)
         starts = start_rows(Path(folder), sizes=(1, 10, 40), rounds=1 if options.quick else 3)
+        answers = answer_rows(Path(folder), rounds=3 if options.quick else 7)
     rows = [
         *rows_of(over_stdio, {"transparent": "<= 1.5", "tool_execute": None}, row_id="P1"),
         # The peers stand before a stdio server, too; HTTP on both sides pays for HTTP twice.
@@ -160,6 +161,7 @@ async def main() -> None:
         *concurrency_rows(over_stdio, "transparent", "stdio"),
         *concurrency_rows(over_http, "http to stdio", "http"),
         *starts,
+        *answers,
     ]
     report("proxy", rows, as_json=options.json)
 

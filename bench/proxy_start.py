@@ -1,4 +1,4 @@
-"""How long the proxy takes until the tools of all its servers are listed, and what an idle server costs it."""
+"""How soon the gateway answers, how long the proxy takes to list all tools, and what an idle server costs it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from process_trees import resident_bytes
+from process_trees import cpu_seconds_of, resident_bytes
 from proxy_paths import OURS
 from ratios import Row
 
 SLOWEST = 3.0
 """Seconds that the slowest server takes before it answers; the others take less, evenly spread."""
+
+_CLIENT = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
 
 # No SDK: 40 of them would keep two cores busy for many seconds, and the start of Python would be what is measured.
 _SERVER = """
@@ -62,6 +64,71 @@ def start_rows(folder: Path, *, sizes: tuple[int, ...], rounds: int) -> list[Row
     return rows
 
 
+def answer_rows(folder: Path, *, rounds: int) -> list[Row]:
+    """The CPU time of a fresh process until it has answered `initialize` and `tools/list`, whatever its servers do.
+
+    The three configurations take turns, and each row is the median of what one round gives.
+    """
+    kinds: dict[str, dict[str, Any]] = {
+        "no server": {"off": {"command": "off", "disabled": True}},
+        "a hanging server": {"hanging": {"command": "sleep", "args": ["1000"]}},
+        "40 servers": {
+            f"s{number}": {"command": sys.executable, "args": _arguments(number, 0)} for number in range(40)
+        },
+    }
+    first: dict[str, list[float]] = {kind: [] for kind in kinds}
+    later = []
+    for number in range(rounds):
+        for kind, servers in kinds.items():
+            place = folder / f"answer-{number}-{kind.replace(' ', '-')}"
+            place.mkdir()
+            file = place / "mcp.json"
+            file.write_text(json.dumps({"mcpServers": servers}))
+            command = [*OURS, "--config", str(file), "--state-dir", str(place)]
+            first[kind].append(_cpu_to_answer(command))
+            if kind == "no server":
+                _cpu_to_answer(command, remembered_in=place)
+                later.append(_cpu_to_answer(command))
+    base = first["no server"]
+    rows = [
+        Row(
+            id="P14",
+            what=f"`initialize` and `tools/list` answered, {kind}",
+            ours=statistics.median(mine / other for mine, other in zip(first[kind], base, strict=True)),
+            unit="x no server",
+            target="<= 1.2",
+        )
+        for kind in kinds
+        if kind != "no server"
+    ]
+    every = [("first start", [seconds for each in first.values() for seconds in each]), ("later start", later)]
+    rows.extend(
+        Row(
+            id="P14",
+            what=f"CPU until `initialize` and `tools/list` are answered, {when}",
+            ours=statistics.median(figures),
+            unit="s",
+            target="<= 0.6",
+        )
+        for when, figures in every
+    )
+    return rows
+
+
+def _cpu_to_answer(command: list[str], *, remembered_in: Path | None = None) -> float:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as gateway:
+        ask = _asker(gateway)
+        ask("initialize", _CLIENT)
+        ask("tools/list", {})
+        taken = cpu_seconds_of([gateway.pid])
+        while remembered_in is not None and not list(remembered_in.glob("*/greeting.json")):
+            time.sleep(0.05)
+        if gateway.stdin is not None:
+            gateway.stdin.close()
+        gateway.wait(60)
+    return taken
+
+
 def _started(folder: Path, size: int) -> tuple[float, int]:
     folder.mkdir()
     delays = [SLOWEST * (number + 1) / size for number in range(size)]
@@ -75,8 +142,7 @@ def _started(folder: Path, size: int) -> tuple[float, int]:
     begun = time.perf_counter()
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as proxy:
         ask = _asker(proxy)
-        client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
-        ask("initialize", client)
+        ask("initialize", _CLIENT)
         while len(ask("tools/list", {})["tools"]) < size + 2:  # its own two tools
             time.sleep(0.02)
         taken = time.perf_counter() - begun

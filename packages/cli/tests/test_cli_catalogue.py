@@ -349,7 +349,7 @@ def test_results_of_every_kind_are_shown(result, out, err, capsys):
 def test_the_status_of_the_demo_is_told():
     shown = _run("status").stdout
 
-    assert shown.startswith("The demo: nobody serves it")
+    assert shown.startswith("The demo: no running gateway")
     assert "in process" in shown
     assert _json("status")["config"] is None
 

@@ -115,10 +115,11 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     for stream in (terminal, pipe):
         monkeypatch.setattr(sys, "stderr", stream)
-        with working("Looking …"):
-            pass
+        with working("Looking …") as line:
+            line.update("12 of 28 ready")
+            line.stop()
 
-    assert "Looking …" in terminal.getvalue()
+    assert "12 of 28 ready" in terminal.getvalue()
     assert pipe.getvalue() == ""
 
 

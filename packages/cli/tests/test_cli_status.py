@@ -28,7 +28,7 @@ async def test_servers_that_nobody_serves_are_tried_and_closed_again(workshop):
     head, _, heading, row, _, total = outcome.out.splitlines()
     assert outcome.code == 0
     assert outcome.err == ""
-    assert head == f"{workshop.config}: nobody serves it, so each server was tried just now."
+    assert head == f"{workshop.config}: no running gateway; started each server to check it."
     assert heading.split() == ["Server", "State", "Transport", "Protocol", "Tools"]
     assert row.split()[:2] == ["one", "started"]
     assert row.split()[-3:] == ["2026-07-28", "(modern)", "2"]
@@ -70,6 +70,7 @@ async def test_a_server_is_not_left_out_where_the_process_that_serves_has_its_va
 
     async with workshop.serving() as served:
         await served.greet()
+        await workshop.told_live()
         monkeypatch.delenv("ONLY_THERE")
         told = (await workshop.run("status", "--json")).json()
 
@@ -86,7 +87,7 @@ async def test_a_server_that_never_answers_is_given_up_after_the_time_that_was_n
     told = outcome.json()["servers"]
     assert outcome.code == 1
     assert (told["good"]["failed"], told["silent"]["failed"]) == (False, True)
-    assert "not ready in time" in told["silent"]["startError"]["message"]
+    assert "was not ready within" in told["silent"]["startError"]["message"]
 
 
 async def test_the_status_as_json_is_whole(workshop):

@@ -69,7 +69,7 @@ def _shown(report, **options):
 
 def test_a_report_of_good_servers_is_a_table_and_a_sum():
     assert _shown(_report(servers={"files": GOOD})) == snapshot("""\
-mcp.json: nobody serves it, so each server was tried just now.
+mcp.json: no running gateway; started each server to check it.
 
 Server  State    Transport    Protocol                Tools
 files   started  stdio:files  2025-11-25 (handshake)      2
@@ -80,7 +80,7 @@ files   started  stdio:files  2025-11-25 (handshake)      2
 
 def test_a_server_that_failed_is_told_with_its_last_words_and_what_to_do():
     assert _shown(_report(servers={"files": GOOD, "web": FAILED})) == snapshot("""\
-mcp.json: nobody serves it, so each server was tried just now.
+mcp.json: no running gateway; started each server to check it.
 
 Server  State    Transport    Protocol                Tools
 files   started  stdio:files  2025-11-25 (handshake)      2
@@ -149,7 +149,7 @@ def test_findings_warnings_and_what_is_switched_off_are_told():
     )
 
     assert _shown(report) == snapshot("""\
-mcp.json: nobody serves it, so each server was tried just now.
+mcp.json: no running gateway; started each server to check it.
 warning: Line 3: odd.
 
 Server  State    Transport    Protocol                Tools

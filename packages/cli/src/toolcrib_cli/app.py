@@ -199,17 +199,25 @@ def init(
 
 @app.command()
 @about_a_catalogue
-def status(*, choice: Choice, timeout: TimeoutOption = 30, as_json: JsonOption = False) -> None:
-    """Show how each server is.
+def status(
+    *,
+    choice: Choice,
+    timeout: TimeoutOption = 30,
+    as_json: JsonOption = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Show every change until Ctrl-C; with `--json`, one object a line.")
+    ] = False,
+) -> None:
+    """Show the state of each server.
 
-    Where `toolcrib serve` is running for the configuration, its live health is shown; else every server is started,
+    If `toolcrib serve` is running for the configuration, its live state is shown; otherwise every server is started,
     asked for its tools and closed again. The exit code is 1 if one failed.
 
     Example: toolcrib status --config mcp.json --json
     """
     from toolcrib_cli.status_command import run_status
 
-    raise typer.Exit(run_status(choice=choice, as_json=as_json, timeout=timeout))
+    raise typer.Exit(run_status(choice=choice, as_json=as_json, timeout=timeout, watch=watch))
 
 
 @app.command()

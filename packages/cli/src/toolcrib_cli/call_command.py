@@ -39,8 +39,8 @@ def run_call(
         snapshot = gateway.hub.catalog.snapshot()
         hydrated = snapshot.hydrate(tool)
         arguments = read_arguments(pairs, args, hydrated.input_schema)
-        with working(f"Calling {hydrated.tool_id} …") as stop_saying_so:
-            request = request_of_this_person(yes=yes, before_asking=stop_saying_so)
+        with working(f"Calling {hydrated.tool_id} …") as line:
+            request = request_of_this_person(yes=yes, before_asking=line.stop)
             return await execute(gateway, tool, arguments, request=request)
 
     try:

@@ -48,8 +48,10 @@ async def _probe(asked: Asked, seconds: float) -> Probe:
 
     with ExitStack() as holding:
         async with open_hub(asked, pins=_pins_of(asked, holding)) as hub:
-            with working(f"Starting {count(len(hub.servers), 'server')} …"):
-                reports = await hub.start(timeout=seconds)
+            with working(f"Starting {count(len(hub.servers), 'server')} …") as line:
+                reports = await hub.start(
+                    timeout=seconds, on_progress=lambda progress: line.update(f"Starting servers: {progress}")
+                )
             failures = {each.name: each.error.to_dict() for each in reports if each.error is not None}
             with opened_answers(asked) as answers:
                 policy = PolicySource.of(asked.config, answers=answers).current()

@@ -8,6 +8,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -71,16 +72,26 @@ def print_text(text: str) -> None:
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
 
 
+@dataclass(frozen=True)
+class Working:
+    """A line on a terminal about what is in progress."""
+
+    stop: Callable[[], None]
+    """Take the line away, to ask something."""
+    update: Callable[[str], None]
+    """Put another text in its place."""
+
+
 @contextmanager
-def working(text: str) -> Iterator[Callable[[], None]]:
-    """Say on a terminal that something is under way; nowhere else. What it gives stops that, to ask something."""
+def working(text: str) -> Iterator[Working]:
+    """Show on a terminal what is in progress; nowhere else."""
     if not sys.stderr.isatty():
-        yield lambda: None
+        yield Working(stop=lambda: None, update=lambda _: None)
         return
     from toolcrib_cli.console import PlainConsole
 
     with PlainConsole(stderr=True).status(text) as status:
-        yield status.stop
+        yield Working(stop=status.stop, update=status.update)
 
 
 def tell(line: str) -> None:

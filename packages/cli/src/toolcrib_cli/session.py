@@ -110,15 +110,26 @@ async def _learn(hub: HubView, *, seconds: float) -> None:
     asking = [name for name in hub.servers if name not in known]
     if not asking:
         return
-    with working(f"Asking {count(len(asking), 'server')} for tools …"):
-        await asyncio.gather(*(_ask(hub, name, seconds) for name in asking))
+    from toolcrib_mcp.upstreams import StartProgress, StartReport
+
+    progress = StartProgress(asking)
+
+    async def ask(name: str) -> None:
+        error = await _ask(hub, name, seconds)
+        progress.note(StartReport(name=name, error=error))
+        line.update(f"Asking for tools: {progress}")
+
+    with working(f"Asking {count(len(asking), 'server')} for tools …") as line:
+        await asyncio.gather(*map(ask, asking))
 
 
-async def _ask(hub: HubView, name: str, seconds: float) -> None:
+async def _ask(hub: HubView, name: str, seconds: float) -> GatewayError | None:
     try:
         await hub.tools(name, timeout=seconds)
     except GatewayError as failure:
         tell(f"warning: The server {quoted(name)} is left out: {failure.message} See `toolcrib doctor`.")
+        return failure
+    return None
 
 
 async def _unless_stopped(work: Coroutine[Any, Any, _T]) -> _T:

@@ -1,23 +1,33 @@
-"""`toolcrib status`: how each server of a catalogue is, from who serves it right now or by trying them."""
+"""`toolcrib status`: the state of each server of a catalogue, from a running gateway or by starting the servers."""
 
 from __future__ import annotations
 
+import json
+import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Final
 
-from toolcrib_cli.asking import Choice, asked_for
+from toolcrib_cli.asking import Choice, asked_for, place_of
 from toolcrib_cli.edge import FAILED
 from toolcrib_cli.screen import print_json
 from toolcrib_cli.status_report import StatusReport, live_report, probed_report
 from toolcrib_cli.wiring import Asked
 from toolcrib_mcp.errors import ConfigError
 
+LOOK_EVERY: Final = 1.0
+"""Seconds between two looks at a running gateway."""
 
-def run_status(*, choice: Choice, as_json: bool, timeout: float) -> int:
-    """Print the status, and give the exit code.
+
+def run_status(*, choice: Choice, as_json: bool, timeout: float, watch: bool = False) -> int:
+    """Print the status, and give the exit code; with `watch`, print it whenever it changes, until Ctrl-C.
 
     Raises:
         ToolError: The configuration cannot be used.
     """
+    if watch:
+        return _watch(choice, as_json=as_json, timeout=timeout)
     report = _report(choice, timeout)
     if as_json:
         print_json(report.to_json())
@@ -41,6 +51,57 @@ def _report(choice: Choice, timeout: float) -> StatusReport:
             raise
         hub = {"configProblem": failure.message, **running[0].hub}
         return live_report(asked, [running[0].model_copy(update={"hub": hub}), *running[1:]])
+
+
+def _watch(choice: Choice, *, as_json: bool, timeout: float) -> int:
+    ok = True
+    with suppress(KeyboardInterrupt):
+        for report in changes_of(choice, timeout=timeout):
+            ok = report.ok
+            _show(report, as_json=as_json)
+    return 0 if ok else FAILED
+
+
+def _show(report: StatusReport, *, as_json: bool) -> None:
+    if as_json:
+        # One line each, for programs that read them as they come.
+        sys.stdout.write(f"{json.dumps(report.to_json())}\n")
+        sys.stdout.flush()
+        return
+    from toolcrib_cli.screen import screen
+    from toolcrib_cli.status_view import show_report
+
+    console = screen()
+    console.clear()
+    show_report(report, console=console)
+
+
+def changes_of(
+    choice: Choice, *, timeout: float, pause: Callable[[float], object] = time.sleep
+) -> Iterator[StatusReport]:
+    """The status, and every later one that differs; without a running gateway, the servers are started once to check.
+
+    Raises:
+        ToolError: The configuration cannot be used, or a source of servers.
+        KeyboardInterrupt: It was asked to stop.
+    """
+    from toolcrib_mcp.serving import read_live
+
+    report = _report(choice, timeout)
+    state_dir = place_of(choice).state_dir
+    yield report
+    while True:
+        pause(LOOK_EVERY)
+        # Without a running gateway nothing is started again: what was found then is still shown.
+        found = _report(choice, timeout) if read_live(state_dir, now=time.time()) else report
+        if _told(found) != _told(report):
+            report = found
+            yield report
+
+
+def _told(report: StatusReport) -> object:
+    """What of a report counts as a change: not when it was written, and not what the process holds meanwhile."""
+    return report.source, [each.pid for each in report.processes], report.hub
 
 
 def status_of(asked: Asked, *, timeout: float) -> StatusReport:

@@ -52,7 +52,7 @@ class _View:
     def head(self, report: StatusReport) -> None:
         """Where the report comes from."""
         if not report.processes:
-            self.say(f"{report.subject}: nobody serves it, so each server was tried just now.")
+            self.say(f"{report.subject}: no running gateway; started each server to check it.")
             return
         first, *others = report.processes
         since = f"started {_ago(self._now - first.started_at)}"

@@ -38,8 +38,8 @@ def run_once(
     """
     pack = load_tool(tool, folder)
     arguments = read_arguments(pairs, args, pack.input_schema)
-    with working(f"Calling {pack.id} …") as stop_saying_so:
-        result = asyncio.run(_called(pack, arguments, grants, yes=yes, before_asking=stop_saying_so))
+    with working(f"Calling {pack.id} …") as line:
+        result = asyncio.run(_called(pack, arguments, grants, yes=yes, before_asking=line.stop))
     if as_json:
         print_json(result.to_dict())
     elif result.error is not None:

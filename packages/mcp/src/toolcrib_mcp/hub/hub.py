@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +35,7 @@ from toolcrib_mcp.upstreams import (
     Era,
     Listing,
     ListKind,
+    StartProgress,
     StartReport,
     Upstream,
     UpstreamHooks,
@@ -127,12 +128,18 @@ class Hub:
         """The tools of all servers, kept in step with what they list."""
         return self._keeper.catalog
 
-    async def start(self, *, timeout: float, lazily: bool = False) -> list[StartReport]:  # noqa: ASYNC109  # of each
+    async def start(
+        self,
+        *,
+        timeout: float,  # noqa: ASYNC109  # of each
+        lazily: bool = False,
+        on_progress: Callable[[StartProgress], object] | None = None,
+    ) -> list[StartReport]:
         """Start all servers at once and catalogue their tools; give one report for each, in order.
 
         One that cannot be started delays none of the others: it is reported, and started again later by itself. With
         `lazily` a server whose tools are known from an earlier start waits for its first call, unless its settings say
-        otherwise.
+        otherwise. `on_progress` is called at the beginning, and whenever one more is ready or has failed.
         """
         deadline = self._clock.monotonic() + timeout
         await self._learned()
@@ -140,9 +147,18 @@ class Hub:
         needed = [served for served in every.values() if not (lazily and served.may_wait)]
         for name in every.keys() - {served.about.name for served in needed}:
             self._note_dialled(name)
-        reports, _ = await asyncio.gather(
-            asyncio.gather(*(self._start(each, deadline) for each in needed)), self.load()
-        )
+        progress = StartProgress(served.about.name for served in needed)
+
+        async def start(served: ServedServer) -> StartReport:
+            report = await self._start(served, deadline)
+            progress.note(report)
+            if on_progress is not None:
+                on_progress(progress)
+            return report
+
+        if on_progress is not None and needed:
+            on_progress(progress)
+        reports, _ = await asyncio.gather(asyncio.gather(*map(start, needed)), self.load())
         return list(reports)
 
     async def reconfigure(self, config: GatewayConfig) -> ConfigChange:

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.errors import UpstreamTimeout
+from toolcrib_mcp.upstreams.failing import CALL_LIMIT
 from toolcrib_runtime.clock import Clock, Timer
 
 ANSWER_WITHIN: Final = 600.0
@@ -81,7 +82,8 @@ class Patience:
 
 def _too_late(method: str, server: str, seconds: float) -> UpstreamTimeout:
     return UpstreamTimeout(
-        f"The server did not answer {quoted(method)} within {seconds:g} s, not counting what it asked.",
-        hint="Ask for less at once, or allow more time. Whether the call took effect is not known.",
+        f"The server {quoted(server)} did not answer {quoted(method)} within {seconds:g} s ({CALL_LIMIT}), "
+        "not counting the time for what it asked.",
+        hint="Ask for less at once, or raise the limit. Whether the call took effect is not known.",
         details={"method": method, "seconds": seconds, "sent": True, "upstream": server},
     )

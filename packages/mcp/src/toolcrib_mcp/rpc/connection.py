@@ -209,7 +209,7 @@ class Connection:
             details["noise"] = {"lines": noise.lines, "excerpt": noise.excerpt}
         return UpstreamTimeout(
             f"The server did not answer {quoted(call.method)} within {seconds:g} s.",
-            hint="Ask for less at once, or allow more time. Whether the call took effect is not known.",
+            hint="Ask for less at once, or raise the limit. Whether the call took effect is not known.",
             details=details,
         )
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from toolcrib_mcp.safeguards import Safeguards
     from toolcrib_mcp.shared import SharedDatabase
     from toolcrib_mcp.shared.session_book import SessionBook
-    from toolcrib_mcp.upstreams import Connect
+    from toolcrib_mcp.upstreams import Connect, StartProgress
 
 OpenVectors: TypeAlias = Callable[[], "DocumentVectors | None"]
 """Opens what finds tools by meaning, where there is such a thing."""
@@ -416,9 +416,13 @@ async def _search_by_meaning(
         service.search_with(vectors)
 
 
+def _log_progress(progress: StartProgress) -> None:
+    _logger.info("servers: %s", progress)
+
+
 async def _start(hub: Hub, started: asyncio.Event) -> None:
     seconds = max((each.settings.start_timeout for each in hub.servers.values()), default=0.0)
-    for report in await hub.start(timeout=seconds, lazily=True):
+    for report in await hub.start(timeout=seconds, lazily=True, on_progress=_log_progress):
         if report.error is not None:
             _logger.warning("the server %s is not ready: %s", quoted(report.name), report.error.message)
     started.set()

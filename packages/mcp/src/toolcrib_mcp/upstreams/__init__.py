@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from toolcrib_mcp.upstreams.links import Connect
     from toolcrib_mcp.upstreams.listing import Listing, ListingCaps, ListKind
     from toolcrib_mcp.upstreams.settings import RestartRules, UpstreamSettings
-    from toolcrib_mcp.upstreams.starting import StartReport, close_all, start_all
+    from toolcrib_mcp.upstreams.starting import StartProgress, StartReport, close_all, start_all
     from toolcrib_mcp.upstreams.states import Phase, UpstreamHealth, UpstreamState
     from toolcrib_mcp.upstreams.supervisor import Upstream, UpstreamHooks
 
@@ -27,6 +27,7 @@ _HOMES = {
     "ListingCaps": "listing",
     "Phase": "states",
     "RestartRules": "settings",
+    "StartProgress": "starting",
     "StartReport": "starting",
     "Upstream": "supervisor",
     "UpstreamHealth": "states",
@@ -48,6 +49,7 @@ __all__ = [
     "ListingCaps",
     "Phase",
     "RestartRules",
+    "StartProgress",
     "StartReport",
     "Upstream",
     "UpstreamHealth",

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from toolcrib_core import ToolError
 from toolcrib_core.wording import quoted
-from toolcrib_mcp.errors import UpstreamError, UpstreamUnavailable
+from toolcrib_mcp.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
 from toolcrib_mcp.rpc import WireClosed
 from toolcrib_runtime.guards.secrets import Scrubber, scrub_exception
+
+CALL_LIMIT: Final = "`timeout` of its entry, or `callTimeout`"
+"""The settings that say how long a call may take."""
 
 
 def closed(name: str) -> UpstreamUnavailable:
@@ -21,11 +25,12 @@ def closed(name: str) -> UpstreamUnavailable:
     )
 
 
-def not_ready(name: str) -> UpstreamUnavailable:
-    """It is starting, and a caller's time was over before it was up."""
+def not_ready(name: str, *, seconds: float | None = None, start_timeout: float) -> UpstreamUnavailable:
+    """It is starting, and was not up within the `seconds` that a caller waits."""
+    waited = "yet" if seconds is None else f"within {seconds:.3g} s"
     return UpstreamUnavailable(
-        f"The server {quoted(name)} was not ready in time.",
-        hint="Nothing was sent. Try again, or allow more time for its start.",
+        f"The server {quoted(name)} was not ready {waited}.",
+        hint=f"Nothing was sent. Its start may take {start_timeout:g} s (`startTimeout` of its entry): try again.",
         details={"upstream": name, "sent": False},
     )
 
@@ -54,8 +59,16 @@ def resting(name: str, *, wait: float, failure: ToolError) -> UpstreamUnavailabl
     )
 
 
-def could_not_start(name: str, failure: Exception, *, scrubber: Scrubber) -> UpstreamUnavailable:
+def could_not_start(name: str, failure: Exception, *, scrubber: Scrubber, start_timeout: float) -> UpstreamUnavailable:
     """A start failed; an error that says more than `UpstreamUnavailable` keeps its type."""
+    if isinstance(failure, UpstreamTimeout):
+        method = str(failure.details.get("method", "initialize"))
+        return UpstreamUnavailable(
+            f"The server {quoted(name)} did not answer {quoted(method)} within {start_timeout:g} s "
+            "(`startTimeout` of its entry).",
+            hint="Nothing was sent. Raise the limit if it needs longer to start, or see what it writes to its log.",
+            details={**failure.details, "upstream": name, "sent": False},
+        )
     if isinstance(failure, WireClosed):
         failure = ended(name, failure)
     if not isinstance(failure, ToolError):

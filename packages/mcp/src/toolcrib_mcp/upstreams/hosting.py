@@ -68,7 +68,8 @@ class Host:
         if self.breaker.circuit is Circuit.OPEN or (wait and self._clock.monotonic() + wait > deadline):
             raise self._resting()
         self._wake()
-        return await self._waiters.wait(deadline, too_late=lambda: not_ready(self._name))
+        seconds = max(0.0, deadline - self._clock.monotonic())
+        return await self._waiters.wait(deadline, too_late=lambda: self._not_ready(seconds))
 
     def expect(self, era: Era) -> None:
         """Speak this era at the next start without probing first; a server that no longer does is probed then."""
@@ -132,7 +133,7 @@ class Host:
         try:
             await self._serve_or_shake_hands()
         except Exception as failure:  # noqa: BLE001  # the edge of the task: nothing may leave callers waiting
-            self._fail(could_not_start(self._name, failure, scrubber=self._dialling.scrubber))
+            self._fail(self._could_not_start(failure))
 
     async def _serve_or_shake_hands(self) -> None:
         """Serve; a server that dies of the probe is one of the handshake era, and gets a second chance as such."""
@@ -210,7 +211,14 @@ class Host:
         self.breaker.failed(wait=_asked_for(failure))
 
     def _resting(self) -> UpstreamUnavailable:
-        return resting(self._name, wait=self.breaker.wait, failure=self.last_failure or not_ready(self._name))
+        return resting(self._name, wait=self.breaker.wait, failure=self.last_failure or self._not_ready())
+
+    def _not_ready(self, seconds: float | None = None) -> UpstreamUnavailable:
+        return not_ready(self._name, seconds=seconds, start_timeout=self._settings.start_timeout)
+
+    def _could_not_start(self, failure: Exception) -> UpstreamUnavailable:
+        scrubber, seconds = self._dialling.scrubber, self._settings.start_timeout
+        return could_not_start(self._name, failure, scrubber=scrubber, start_timeout=seconds)
 
 
 def _asked_for(failure: UpstreamUnavailable) -> float:

@@ -80,10 +80,14 @@ async def open_link(dialling: Dialling, *, deadline: float, era: Era | None = No
         WireClosed: As above, from the wire itself.
     """
     scope = CallScope(clock=dialling.clock, deadline=deadline, cancellation=None)
+    seconds = max(0.0, deadline - dialling.clock.monotonic())
     try:
         wire = await scope.run(_connected(dialling.connect))
     except DeadlineExceeded:
-        raise UpstreamUnavailable("The server could not be reached in time.", hint="Try again later.") from None
+        raise UpstreamUnavailable(
+            f"The server could not be reached within {seconds:.3g} s (`startTimeout` of its entry).",
+            hint="Try again later, or raise the limit.",
+        ) from None
     try:
         async with _running(wire, dialling) as (connection, reading):
             session = await open_session(

@@ -12,10 +12,10 @@ from random import Random
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
-from toolcrib_mcp.errors import UpstreamError, UpstreamFailed, UpstreamUnavailable
+from toolcrib_mcp.errors import UpstreamError, UpstreamFailed, UpstreamTimeout, UpstreamUnavailable
 from toolcrib_mcp.rpc import OnNotification, OnProgress, OnRequest, Wire
 from toolcrib_mcp.upstreams.eras import Agreement, ClientFace
-from toolcrib_mcp.upstreams.failing import closed, not_listed
+from toolcrib_mcp.upstreams.failing import CALL_LIMIT, closed, not_listed
 from toolcrib_mcp.upstreams.hosting import Host
 from toolcrib_mcp.upstreams.links import SESSION_LOST, Connect, Dialling, Link
 from toolcrib_mcp.upstreams.listing import Listing, ListKind, list_all
@@ -285,6 +285,8 @@ class Upstream:
             result = await link.session.request(method, params, timeout=seconds, on_progress=on_progress)
         except UpstreamError as error:
             error.details = {**error.details, "upstream": self.name}
+            if isinstance(error, UpstreamTimeout):
+                error.hint = f"{error.hint} The limit is {CALL_LIMIT}."
             if isinstance(error, UpstreamFailed):
                 self._host.answered(link)
             raise

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from toolcrib_mcp.errors import ListingIncomplete, UpstreamError
+from toolcrib_mcp.errors import ListingIncomplete, UpstreamError, UpstreamUnavailable
 from toolcrib_mcp.upstreams.changes import CHANGED, Burst, honoured_by, listen, told_on_request
 from toolcrib_mcp.upstreams.eras import ACKNOWLEDGED
 from toolcrib_mcp.upstreams.failing import not_ready
@@ -124,7 +124,8 @@ class ToolWatch:
             return self.known
         if self._failure is not None:
             raise twin(self._failure)
-        return await self._waiters.wait(deadline, too_late=lambda: not_ready(self._name))
+        seconds = max(0.0, deadline - self._clock.monotonic())
+        return await self._waiters.wait(deadline, too_late=lambda: self._not_ready(seconds))
 
     async def _listen(self, session: Session) -> None:
         await listen(session, clock=self._clock)
@@ -180,7 +181,10 @@ class ToolWatch:
         self._failure = None
         if self._retry is not None:
             self._retry.cancel()
-        self._waiters.fail(not_ready(self._name))
+        self._waiters.fail(self._not_ready())
+
+    def _not_ready(self, seconds: float | None = None) -> UpstreamUnavailable:
+        return not_ready(self._name, seconds=seconds, start_timeout=self._settings.start_timeout)
 
     def _new_burst(self) -> Burst:
         return Burst(quiet=self._settings.settle, longest=self._settings.settle_within, clock=self._clock)
