@@ -22,7 +22,7 @@ def load(folder: Path, servers: dict[str, Any], *, name: str = "mcp.json", **env
     file = folder / name
     file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps({"mcpServers": servers}), "utf-8")
-    return load_config(file, environ={"HOME": "/home/ada", "PATH": "/usr/bin:/bin", **environ})
+    return load_config(file, environ={"HOME": "/srv/ada", "PATH": "/usr/bin:/bin", **environ})
 
 
 def program(config: GatewayConfig, name: str = "it") -> StdioTransport[str]:
@@ -88,8 +88,8 @@ def test_the_places_of_editors_are_those_of_the_file(tmp_path: Path) -> None:
 
     it = program(config)
     assert it.command == f"{tmp_path}/bin/run"
-    assert it.args == (f"{tmp_path}/x", tmp_path.name, "/home/ada", "a/b/c", "${userHome}")
-    assert it.cwd == "/home/ada"
+    assert it.args == (f"{tmp_path}/x", tmp_path.name, "/srv/ada", "a/b/c", "${userHome}")
+    assert it.cwd == "/srv/ada"
 
 
 @pytest.mark.parametrize("folder", [".cursor", ".vscode"])
@@ -119,7 +119,7 @@ def test_variables_with_the_name_of_their_kind_and_defaults_are_understood(tmp_p
     [
         ("npx @playwright/mcp@latest", [], ["npx", "@playwright/mcp@latest"]),
         ("uvx  mcp-server-git --repository '/a b'", ["--x"], ["uvx", "mcp-server-git", "--repository", "/a b", "--x"]),
-        ("${HOME}/bin/run --flag", [], ["/home/ada/bin/run", "--flag"]),
+        ("${HOME}/bin/run --flag", [], ["/srv/ada/bin/run", "--flag"]),
         ("${NAME:-a b}", [], ["a b"]),
         ("run", ["a b"], ["run", "a b"]),
     ],

@@ -37,8 +37,8 @@ OURS = [
     "nice -n 5 toolcrib serve",
 ]
 OTHERS = [
-    "mcp-server-git --repository /home/ada/toolcrib",
-    "uvx mcp-server-git --repository /home/ada/toolcrib",
+    "mcp-server-git --repository /srv/ada/toolcrib",
+    "uvx mcp-server-git --repository /srv/ada/toolcrib",
     "npx -y @modelcontextprotocol/server-filesystem /srv/toolcrib serve",
     "python /srv/toolcrib/server.py",
     "python -m http.server",

@@ -18,22 +18,22 @@ pytestmark = pytest.mark.req("CL-8")
 
 FOUND = {
     "PATH": "/usr/bin:/bin",
-    "HOME": "/home/ada",
+    "HOME": "/srv/ada",
     "LC_TIME": "de_DE.UTF-8",
     "TZ": "Europe/Berlin",
     "XDG_RUNTIME_DIR": "/run/user/1000",
     "DISPLAY": ":0",
     "WAYLAND_DISPLAY": "wayland-0",
-    "XAUTHORITY": "/home/ada/.Xauthority",
-    "SSH_AUTH_SOCK": "/tmp/agent.1",
-    "KUBECONFIG": "/home/ada/.kube/config",
+    "XAUTHORITY": "/srv/ada/.Xauthority",
+    "SSH_AUTH_SOCK": "/run/user/1000/agent.1",
+    "KUBECONFIG": "/srv/ada/.kube/config",
     "AWS_PROFILE": "work",
     "AWS_REGION": "eu-central-1",
     "DOCKER_HOST": "unix:///run/user/1000/docker.sock",
     "HTTPS_PROXY": "http://proxy.example:3128",
     "no_proxy": "localhost,.example",
     "NODE_EXTRA_CA_CERTS": "/etc/ssl/own.pem",
-    "NVM_DIR": "/home/ada/.nvm",
+    "NVM_DIR": "/srv/ada/.nvm",
 }
 SECRETS = {
     "AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7EXAMPLE",
