@@ -8,9 +8,10 @@ from toolcrib_core.faces import lazy_face
 
 if TYPE_CHECKING:
     from toolcrib_mcp.serving.admission import Admission, by_oauth
+    from toolcrib_mcp.serving.composition import Composition, Entrance, entrance_to
     from toolcrib_mcp.serving.greeting import GreetingFile, Mode, greeting_key
     from toolcrib_mcp.serving.live import Held, LiveStatus, read_live
-    from toolcrib_mcp.serving.running import Composition, Entrance, entrance_to, serve, serve_composed
+    from toolcrib_mcp.serving.running import serve, serve_composed
     from toolcrib_mcp.serving.stopping import StopRequests, stop_signals, unless
 
 _HOMES = {
@@ -20,9 +21,9 @@ _HOMES = {
     "Mode": "greeting",
     "GreetingFile": "greeting",
     "greeting_key": "greeting",
-    "Composition": "running",
-    "Entrance": "running",
-    "entrance_to": "running",
+    "Composition": "composition",
+    "Entrance": "composition",
+    "entrance_to": "composition",
     "serve_composed": "running",
     "StopRequests": "stopping",
     "by_oauth": "admission",
