@@ -61,6 +61,9 @@ async def test_a_pasted_configuration_is_imported_and_served(
     )
     async with Client(serve, read_timeout_seconds=60) as client:
         assert {each.name for each in (await client.list_tools()).tools} == META_TOOLS
+        for name in servers:
+            # The path of a server waits for it.
+            await client.call_tool("tool_browse", {"path": f"/{name}"})
         browsed = await client.call_tool("tool_browse", {"path": "/"})
         said = str(browsed.content)
     assert [name for name in servers if f"/{name}" not in said] == []

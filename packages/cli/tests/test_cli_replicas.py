@@ -40,6 +40,13 @@ def shared(workshop: Any, store_url: str, monkeypatch: pytest.MonkeyPatch) -> tu
     return ("--shared", store_url)
 
 
+async def _until_known(client: Client, replicas: int) -> None:
+    """Wait until every replica knows the tools of both servers: before that, its pages say what is starting."""
+    for replica in range(replicas):
+        for tool in ("one:echo", "two:echo"):
+            await client.call("tool_browse", to=replica, path=tool, detail="full")
+
+
 async def _ids(client: Client) -> dict[str, str]:
     page = await client.call("tool_browse", path="/one")
     return {each["name"]: each["id"] for each in page["_meta"]["io.toolcrib/cards"]["cards"]}
@@ -79,6 +86,7 @@ async def test_a_client_that_goes_to_another_replica_with_every_request_is_answe
         async with serving(workshop, number, *options) as served:
             urls = [await each.url() for each in served]
             async with clients(urls, HANDSHAKE, MODERN) as made:
+                await _until_known(made[0], len(urls))
                 rounds.append([await _round(each) for each in made])
 
     for alone, together in zip(*rounds, strict=True):

@@ -385,6 +385,8 @@ async def test_the_demo_is_browsed_executed_and_viewed_by_an_unmodified_client(w
     served = StdioServerParameters(command=sys.executable, args=arguments, cwd=workshop.directory)
 
     async with Client(served, read_timeout_seconds=30) as client:
+        # Unlike a search, the path of a server waits for it.
+        await client.call_tool("tool_browse", {"path": "/database"})
         page = await client.call_tool("tool_browse", {"query": "query the example database of a workshop"})
         tool_id = page.meta["io.toolcrib/cards"]["cards"][0]["id"]
         large = await client.call_tool("tool_execute", {"tool_id": tool_id, "args": {"sql": "SELECT * FROM loans"}})

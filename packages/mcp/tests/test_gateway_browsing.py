@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import string
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from gateway_cases import cards_of, gatewayed, modern
-from hub_cases import Heard, caller
+from gateway_cases import GatewayCase, cards_of, gatewayed, modern
+from hub_cases import Heard, caller, eventually
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from proxy_cases import ISSUE, ISSUE_ID, error_of
 from relay_cases import failure_of
-from scripted_servers import ScriptedServer
+from scripted_servers import HANDSHAKE, ScriptedServer
 
 from toolcrib_core import CardOverBudget, ChoiceCard, TreeNode, count_tokens
 from toolcrib_mcp.catalog import Catalog
@@ -21,6 +24,7 @@ from toolcrib_mcp.errors import GatewayError, UpstreamUnavailable
 from toolcrib_mcp.gateway import GatewayBehaviour
 from toolcrib_mcp.gateway.browsing import Browser
 from toolcrib_mcp.gateway.cards import node_card, tool_card
+from toolcrib_mcp.hub.status import is_running
 from toolcrib_mcp.upstreams import Era
 
 NAMES = ("create_issue", "list_issues", "close_issue", "merge_pull", "read_file", "write_file", "send_mail", "search")
@@ -278,6 +282,126 @@ async def test_many_missing_servers_are_counted_where_their_names_have_no_room()
     assert page["content"][0]["text"].startswith("12 servers not available.\n")
 
 
+@asynccontextmanager
+async def while_starting(*names: str, **options: Any) -> AsyncIterator[GatewayCase]:
+    """A gateway over `github`, whose tools are known, and servers that never answer, with patience for both."""
+    hanging = {name: ScriptedServer(initialize=None, **{"server/discover": None}) for name in names}
+    servers = {"github": listing(ISSUE, tool("merge_pull")), **hanging}
+    # A server that never answered is waited for at the end, too, unless the hub is told not to.
+    async with asyncio.timeout(60), gatewayed(servers, behaviour=GatewayBehaviour(patience=600, **options)) as case:
+        await case.hub.tools("github", timeout=30)
+        yield case
+
+
+@pytest.mark.req("CL-12")
+@pytest.mark.parametrize("asked", [{"query": "open a new issue"}, {"path": "/"}, {"path": "/github/create_issue"}])
+async def test_a_page_comes_at_once_from_what_is_known_and_says_which_servers_are_starting(asked: Any) -> None:
+    async with while_starting("jira", "playwright") as case:
+        page = await case.browse(**asked)
+        for name in ("jira", "playwright"):
+            await case.servers[name].until_heard("server/discover")
+        again = await case.browse(**asked)
+
+    assert again["content"] == page["content"]
+    assert lines_of(page)[0].endswith("Starting: jira, playwright.")
+    assert "create_issue" in lines_of(page)[1]
+    assert [each["server"] for each in page["_meta"]["io.toolcrib/unavailable"]] == ["jira", "playwright"]
+
+
+@pytest.mark.req("CL-12")
+async def test_starting_servers_are_counted_where_their_names_have_no_room() -> None:
+    async with while_starting(*(f"a_rather_long_name_{number}" for number in range(12))) as case:
+        page = await case.browse(path="/github/create_issue")
+
+    assert lines_of(page)[0] == "12 servers starting."
+
+
+@pytest.mark.req("CL-12", "CL-10")
+async def test_a_stable_page_says_at_its_end_what_is_starting() -> None:
+    async with while_starting("jira", cache_stable=True) as case:
+        page = await case.browse(query="open a new issue")
+
+    assert lines_of(page)[-1].endswith("Starting: jira.")
+
+
+@pytest.mark.req("CL-12")
+async def test_a_later_page_shows_the_tools_of_a_server_that_was_starting() -> None:
+    jira = listing(tool("list_issues"))
+    began, ready = asyncio.Event(), asyncio.Event()
+
+    async def initialized(_: dict[str, Any]) -> dict[str, Any]:
+        began.set()
+        await ready.wait()
+        return HANDSHAKE
+
+    jira.answers["initialize"] = initialized
+    servers, behaviour = {"github": listing(ISSUE), "jira": jira}, GatewayBehaviour(patience=600)
+    async with asyncio.timeout(60), gatewayed(servers, behaviour=behaviour) as case:
+        await case.hub.tools("github", timeout=30)
+        early = await case.browse(path="/")
+        await began.wait()
+        ready.set()
+        # Its own path waits for it, and for no other server.
+        own = await case.browse(path="/jira")
+        later = await case.browse(path="/")
+
+    assert lines_of(early)[0] == "Starting: jira."
+    assert lines_of(own)[0].startswith("jira:list_issues")
+    assert [line.split(" ")[0] for line in lines_of(later)] == ["/github", "/jira"]
+
+
+@pytest.mark.req("CL-12")
+@pytest.mark.parametrize("asked", [{"path": "/jira"}, {"path": "/jira/list_issues"}, {"query": "jira:list_issues"}])
+async def test_a_path_or_an_id_of_a_starting_server_waits_for_that_server_alone(asked: Any) -> None:
+    ready = asyncio.Event()
+
+    async def listed(_: dict[str, Any]) -> dict[str, Any]:
+        await ready.wait()
+        return {"tools": [tool("list_issues")]}
+
+    jira = ScriptedServer(**{"tools/list": listed})
+    never = ScriptedServer(**{"tools/list": None})
+    servers = {"github": listing(ISSUE), "jira": jira, "never": never}
+    async with asyncio.timeout(60), gatewayed(servers, behaviour=GatewayBehaviour(patience=600)) as case:
+        await case.hub.tools("github", timeout=30)
+        browsing = asyncio.create_task(case.browse(**asked))
+        await jira.until_heard("tools/list")
+        assert not browsing.done()
+        ready.set()
+        page = await browsing
+        await never.die()
+
+    assert any(line.startswith("jira:list_issues") for line in lines_of(page))
+
+
+@pytest.mark.req("CL-12", "GW-6.8")
+async def test_the_path_of_a_server_that_is_not_there_is_unavailable_and_does_not_lead_nowhere() -> None:
+    dead = ScriptedServer()
+    dead.refuses = UpstreamUnavailable("It is not there.", retryable=False, details={"sent": False})
+    async with gatewayed({"github": listing(ISSUE), "dead": dead}, behaviour=GatewayBehaviour(patience=0.3)) as case:
+        await case.hub.tools("github", timeout=30)
+        error = await case.failed("tool_browse", path="/dead")
+        page = await case.browse(path="/")
+
+    assert (error["error"], error["path"]) == ("UPSTREAM_UNAVAILABLE", "/dead")
+    assert lines_of(page)[0] == "Not available: `dead`."
+
+
+@pytest.mark.req("CL-12", "CL-13")
+async def test_a_server_whose_tools_are_known_is_not_starting_although_it_does_not_run() -> None:
+    jira = listing(tool("list_issues"))
+    ours = {"servers": {"jira": {"restart": {"when": "never"}}}}
+    async with gatewayed({"github": listing(ISSUE), "jira": jira}, ours=ours) as case:
+        await case.hub.start(timeout=30)
+        await jira.die()
+        await eventually(lambda: not is_running(case.hub.status().servers["jira"]))
+        page = await case.browse(path="/")
+
+    assert [line.split(" ")[0] for line in lines_of(page)] == ["/github", "/jira"]
+    assert page["_meta"].keys() == {"io.toolcrib/cards"}
+    assert jira.lives == 1
+
+
 words = st.text(alphabet=string.ascii_letters + " _-.é漢🙂{}\"'", max_size=60)
 tools = st.lists(
     st.fixed_dictionaries(
@@ -309,8 +433,9 @@ class Still:
             self.catalog.update(f"server{number}", each)
         self.missing = self
         self.names: list[str] = []
+        self.starting: list[str] = []
 
-    async def wait(self) -> None:
+    async def start(self, named: str) -> None:
         """Nothing is missing."""
 
     def check_any(self) -> None:

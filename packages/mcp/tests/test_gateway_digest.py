@@ -139,7 +139,7 @@ async def test_the_list_has_the_same_bytes_whichever_server_came_first(first: st
         before = await _listed(case)
         await case.hub.tools(first, timeout=5)
         half = await _listed(case)
-        await case.browse(path="/")
+        await case.hub.start(timeout=30)
         after = await _listed(case)
         again = await _listed(case, conversation="another")
 

@@ -401,7 +401,7 @@ async def test_a_second_start_starts_no_server_until_a_call_needs_it(tmp_path, f
         result = await client.call_tool("tool_execute", {"tool_id": "one__echo", "args": {"nonce": "n1"}})
         await until(lambda: _starts_told(state) == [1, 0])
 
-    assert "one:echo" in page.content[0].text
+    assert page.content[0].text.startswith("one:echo")
     assert before == [0, 0]
     assert not result.is_error
 

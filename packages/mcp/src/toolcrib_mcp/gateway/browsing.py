@@ -11,6 +11,7 @@ from toolcrib_core import (
     CARD_MAX_TOKENS,
     PREAMBLE_TOKENS,
     Embedder,
+    PathNotFound,
     SearchResult,
     ToolError,
     TreeNode,
@@ -107,7 +108,8 @@ class Browser:
             PathInvalid: The text is no path.
             PathNotFound: The path leads nowhere; the details have the nearest ones.
             StoreError: What the client has seen cannot be read from the store that is shared.
-            UpstreamError: No tool is known, and every server failed; never an empty page in place of that.
+            UpstreamError: No tool is known, and every server failed, never an empty page in place of that; or the path
+                is that of a server whose tools are not known.
         """
         try:
             return await self._browse(query, path, limit, detail, client)
@@ -122,14 +124,19 @@ class Browser:
         self, query: str | None, path: str | None, limit: int | None, detail: Detail, client: str
     ) -> BrowseResult:
         check_browse(query, path, limit)
-        await self._runtime.missing.wait()
+        # A path that is only a namespace names its server, too.
+        named = str(query) if path is None else f"{path}/"
+        await self._runtime.missing.start(named)
         snapshot = self._runtime.hub.catalog.snapshot()
         if not len(snapshot):
             self._runtime.missing.check_any()
-        if path is None:
-            found = await self._found(snapshot, str(query), limit)
-        else:
-            found = _at(snapshot, path, limit)
+        try:
+            found = await self._found(snapshot, str(query), limit) if path is None else _at(snapshot, path, limit)
+        except PathNotFound:
+            server = self._runtime.missing.server_of(named)
+            if server is None:
+                raise
+            raise self._runtime.missing.failure_of(server) from None
         schemas = await asyncio.to_thread(_schemas, snapshot, found.cards) if detail == "schema" else {}
         cards = await self._arranged(client, found.cards) if self._stable else found.cards
         return BrowseResult(
@@ -156,11 +163,15 @@ class Browser:
         return _Found(cards, _search_note(result, len(hits)), result.total)
 
     def _note(self, note: str, withheld: Mapping[str, int]) -> str:
-        """The note, which servers are missing, and whose tools are withheld: as much of it as there is room for."""
-        missing = self._runtime.missing.names
+        """The note, which servers are starting or failed, and whose tools are withheld: as much as has room."""
+        starting = self._runtime.missing.starting
+        failed = [each for each in self._runtime.missing.names if each not in starting]
         more: list[tuple[str, str]] = []
-        if missing:
-            more.append((f"Not available: {listed(missing)}.", f"{count(len(missing), 'server')} not available."))
+        if starting:
+            names = ", ".join(map(shown, starting))
+            more.append((f"Starting: {names}.", f"{count(len(starting), 'server')} starting."))
+        if failed:
+            more.append((f"Not available: {listed(failed)}.", f"{count(len(failed), 'server')} not available."))
         if withheld:
             more.append(_withheld_notes(withheld))
         if not more:

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.errors import GatewayError, UpstreamUnavailable
 from toolcrib_mcp.relay.merging import Merged
+from toolcrib_mcp.upstreams.states import Phase
 from toolcrib_mcp.upstreams.waiting import twin
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 # Enough to begin a start, which goes on while nobody waits; a server that hangs must not delay every page.
 _SECOND_LOOK: Final = 0.05
+_UNDERWAY: Final = (Phase.STARTING, Phase.SERVING)
 _SEPARATORS: Final = (":", "__", "/", ".")
 
 
@@ -33,9 +35,27 @@ class MissingServers:
         known = frozenset(self._hub.catalog.snapshot().upstreams)
         return [each for each in self._hub.servers if each not in known]
 
+    @property
+    def starting(self) -> list[str]:
+        """Those of them that have not failed: they are being started, or list their tools."""
+        return [each for each in self.names if self._is_starting(each)]
+
     async def wait(self, server: str | None = None) -> None:
         """Start the missing servers, or this one, and wait for their tools: at first with patience, then hardly."""
         await asyncio.gather(*(self._look(each) for each in self.names if server in {None, each}))
+
+    async def start(self, named: str) -> None:
+        """Start the missing servers, and wait only if no tool is known, or for the server that an id or path names."""
+        known = [each for each in self.names if self._hub.shared(each).known_tools is not None]
+        # Only until they are in the catalogue: no server has to run for that.
+        await asyncio.gather(*map(self._look, known))
+        if not len(self._hub.catalog.snapshot()):
+            await self.wait()
+            return
+        server = self.server_of(named)
+        if server is not None:
+            await self.wait(server)
+        await asyncio.gather(*map(self._begin, self.names))
 
     def server_of(self, tool_id: str) -> str | None:
         """The missing server whose tool this would be, by the namespace of its id in any form."""
@@ -77,6 +97,21 @@ class MissingServers:
             self._failures[server] = failure
         else:
             self._failures.pop(server, None)
+
+    async def _begin(self, server: str) -> None:
+        if self._is_starting(server) and self._hub.shared(server).health().phase in _UNDERWAY:
+            return
+        try:
+            await self._hub.tools(server, timeout=_SECOND_LOOK)
+        except GatewayError as failure:
+            # A server that is only slow is still waited for with patience by a call that needs it.
+            if not self._is_starting(server):
+                self._failures[server] = failure
+
+    def _is_starting(self, server: str) -> bool:
+        upstream = self._hub.shared(server)
+        health = upstream.health()
+        return upstream.known_tools is None and health.last_failure is None and health.tools_problem is None
 
     def _merged(self) -> Merged:
         missing = self.names
