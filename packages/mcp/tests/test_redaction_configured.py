@@ -58,6 +58,35 @@ def test_settings_are_no_secrets(tmp_path: Path, value: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "value",
+    [
+        "/srv/project-7f3a9c0d2/files",
+        "~/build-x81k2m9q",
+        "./cache-9f8e7d6c5b",
+        "C:\\work\\run-7f3a9c0d2",
+        "sqlite:////srv/run-7f3a9c0d2/notes.db",
+        "file:///srv/run-7f3a9c0d2",
+    ],
+)
+def test_the_folders_of_a_local_path_are_no_secrets(tmp_path: Path, value: str) -> None:
+    assert of_env(tmp_path, DB_URL=value) == set()
+    assert of_env(tmp_path, API_TOKEN=value) != set()
+
+
+@pytest.mark.parametrize(
+    ("value", "secret"),
+    [
+        ("https://hooks.example.com/services/T0/x81k2m9q7f3a9c0d2", "x81k2m9q7f3a9c0d2"),
+        ("//host/x81k2m9q7f3a9c0d2?key=1", "x81k2m9q7f3a9c0d2"),
+        ("postgresql://jane:x81k2m9q7f3a9c0d2@db/notes", "x81k2m9q7f3a9c0d2"),
+        (f"/srv/ghp_{'a1B2' * 9}", f"ghp_{'a1B2' * 9}"),
+    ],
+)
+def test_what_only_begins_like_a_path_keeps_its_secrets(tmp_path: Path, value: str, secret: str) -> None:
+    assert secret in of_env(tmp_path, DB_URL=value)
+
+
+@pytest.mark.parametrize(
     ("name", "value"), [("AUTH", "required"), ("SSH_KEY", "~/.ssh/id_ed25519"), ("TOKEN", "short")]
 )
 def test_a_setting_under_the_name_of_a_secret_is_still_a_setting(tmp_path: Path, name: str, value: str) -> None:

@@ -39,6 +39,10 @@ _SETTING: Final = re.compile(
     re.IGNORECASE,
 )
 _PATH: Final = re.compile(r"(?:/|~/|\./|\.\./)[\w.@+ /-]*")
+# A place on this machine, also as the URL of a file or of a database in one: its folders may have random names.
+_LOCAL: Final = re.compile(
+    r"(?:(?:file|sqlite|duckdb)(?:\+\w+)?:(?://)?)?(?:/+|~/|\./|\.\./|[A-Za-z]:[/\\])[\w.@+ /\\~-]*"
+)
 _PASSWORD: Final = re.compile(r"://[^\s/@:?#]*:([^\s/@]+)@")
 _SCHEME: Final = re.compile(r"(?:Bearer|Basic|Token|Digest|ApiKey|Api-Key|Key|Bot)\s+(\S.*)", re.IGNORECASE)
 _BETWEEN: Final = re.compile(r"[\s=&;,?:@/\"'#]+")
@@ -67,6 +71,10 @@ def is_plain(text: str) -> bool:
     return _PLAIN.fullmatch(text) is not None and _SHAPES.scrub_text(text) == text
 
 
+def _is_local(text: str) -> bool:
+    return _LOCAL.fullmatch(text) is not None and _SHAPES.scrub_text(text) == text
+
+
 def _words(name: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(name)]
 
@@ -78,6 +86,8 @@ def _is_public_name(name: str) -> bool:
 def _of_server(server: ServerConfig) -> Iterator[str]:
     for name, value in _named(server):
         text = value.reveal()
+        if not is_secret_name(name) and _is_local(text):
+            continue
         if is_secret_name(name):
             if not (_SETTING.fullmatch(text) or (_PATH.fullmatch(text) and is_plain(text))):
                 yield text
