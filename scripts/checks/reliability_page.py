@@ -34,6 +34,7 @@ _GROUPS: Final[Mapping[str, str]] = {
     "H": "Toolsets and keys",
     "I": "Running tools",
     "J": "Build and supply chain",
+    "K": "What the security review found",
 }
 _INTRODUCTION: Final = """\
 # Reliability

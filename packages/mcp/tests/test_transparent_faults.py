@@ -87,6 +87,9 @@ async def test_a_result_of_a_strange_shape_passes_as_it_is(front: Era, result: d
     async with scripted(ScriptedServer(**{"tools/call": result}), front) as (_, client):
         seen = await client.call("echo")
 
+    if front is Era.HANDSHAKE and "structuredContent" in result:
+        # Clients of this era take an object only.
+        result = {"structuredContent": {"result": result["structuredContent"]}}
     assert {name: seen.get(name) for name in result if name != "resultType"} == {
         name: value for name, value in result.items() if name != "resultType"
     }

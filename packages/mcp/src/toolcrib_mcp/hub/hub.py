@@ -11,10 +11,8 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from toolcrib_core.wording import count
 from toolcrib_mcp.catalog import Catalog
 from toolcrib_mcp.config import GatewayConfig
-from toolcrib_mcp.errors import UpstreamBusy
 from toolcrib_mcp.front.feed import Feed, Notice
 from toolcrib_mcp.front.service import Caller
 from toolcrib_mcp.hub.keeping import CatalogKeeper
@@ -262,29 +260,18 @@ class Hub:
             UpstreamError: The server is not there, refuses, or does not tell of changes of this resource.
             UpstreamBusy: Too many resources are listened for.
         """
-        served = self._served.of(server)
-        watch = served.watch
-        watched = sum(len(each.watch) for each in self._served.by_name.values())
-        if uri not in watch and watched >= self._limits.max_watched:
-            raise UpstreamBusy(
-                f"{count(watched, 'resource')} are listened for, and no more are.",
-                hint="Read the resource again when its content matters.",
-                details={"upstream": server, "sent": False, "limit": self._limits.max_watched},
-            )
-        await watch.add(served.upstream, listener, uri)
+        await self._served.subscribe(listener, server, uri, most=self._limits.max_watched)
 
     async def unsubscribe(self, listener: str, server: str, uri: str) -> None:
         """The listener no longer wants to know; one that never did is no error, nor a server that is gone."""
-        if (served := self._served.by_name.get(server)) is not None:
-            await served.watch.remove(served.upstream, listener, uri)
+        await self._served.unsubscribe(listener, server, uri)
 
     async def end(self, conversation: str) -> None:
         """A client has gone: end what ran for it alone, and what it listened for."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._private.end(conversation))
-            for name, served in self._served.by_name.items():
-                for uri in served.watch.heard_by(conversation):
-                    group.create_task(self.unsubscribe(conversation, name, uri))
+            for name, uri in self._served.subscriptions(conversation):
+                group.create_task(self.unsubscribe(conversation, name, uri))
 
     def status(self) -> HubStatus:
         """A report for people."""
@@ -345,7 +332,9 @@ class Hub:
         def on_tools(listing: Listing) -> None:
             # One that was replaced and still has calls in flight does not count any more.
             if self._served.by_name.get(server.name) is served:
-                self._listed(server.name, listing)
+                self._keeper.take(server.name, listing.items)
+                if self._manifest is not None:
+                    self._manifest.note(server.name, listing.items, served.upstream.known_agreement)
 
         hooks = UpstreamHooks(
             on_tools=on_tools,
@@ -398,11 +387,6 @@ class Hub:
         self._undialled.discard(server)
         if not self._undialled:
             self._dialled.set()
-
-    def _listed(self, server: str, listing: Listing) -> None:
-        self._keeper.take(server, listing.items)
-        if self._manifest is not None:
-            self._manifest.note(server, listing.items, self._served.of(server).upstream.known_agreement)
 
     async def _told(self, served: ServedServer, method: str, params: dict[str, Any]) -> None:
         """Hand on what a shared server tells: of resources to those who listen, all else only to a sole client."""

@@ -9,8 +9,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from toolcrib_core.wording import quoted
-from toolcrib_mcp.errors import UpstreamUnavailable
+from toolcrib_core.wording import count, quoted
+from toolcrib_mcp.errors import UpstreamBusy, UpstreamUnavailable
 from toolcrib_mcp.hub.limits import HubLimits
 from toolcrib_mcp.hub.lines import Line
 from toolcrib_mcp.hub.places import Places
@@ -139,6 +139,31 @@ class ServedServers:
                 await place.aclose()
             with served.leases.one():
                 yield served
+
+    async def subscribe(self, listener: str, name: str, uri: str, *, most: int) -> None:
+        """Publish a notification `to` this listener whenever the resource has changed; `most` are watched in all.
+
+        Raises:
+            UpstreamError: As `Hub.subscribe`.
+        """
+        served = self.of(name)
+        watched = sum(len(each.watch) for each in self.by_name.values())
+        if uri not in served.watch and watched >= most:
+            raise UpstreamBusy(
+                f"{count(watched, 'resource')} are watched, and that is the most that can be.",
+                hint="Read the resource again when its content matters.",
+                details={"upstream": name, "sent": False, "limit": most},
+            )
+        await served.watch.add(served.upstream, listener, uri)
+
+    async def unsubscribe(self, listener: str, name: str, uri: str) -> None:
+        """Publish no more notifications to this listener."""
+        if (served := self.by_name.get(name)) is not None:
+            await served.watch.remove(served.upstream, listener, uri)
+
+    def subscriptions(self, listener: str) -> list[tuple[str, str]]:
+        """The servers and URIs that a listener has subscribed to."""
+        return [(name, uri) for name, served in self.by_name.items() for uri in served.watch.heard_by(listener)]
 
     def reconfigure(self, servers: Mapping[str, HubServer]) -> ConfigChange:
         """Serve these from now on: new ones are started, and those that are gone end when their requests are done.
