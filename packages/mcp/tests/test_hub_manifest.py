@@ -177,8 +177,9 @@ async def test_a_tool_that_is_no_json_of_ours_keeps_no_other_out_of_the_file(tmp
         async with Hub(config, manifest=manifest) as hub:
             await hub.load()
             odd = Listing(kind=ListKind.TOOLS, items=({"name": "huge", "version": 2**70}, {"name": "fine"}), pages=1)
-            hub._listed("files", odd)  # no server can be made to send it in every Python
-            hub._listed("files", odd)
+            on_tools = hub.shared("files")._hooks.on_tools  # no server can be made to send it in every Python
+            on_tools(odd)
+            on_tools(odd)
         async with Hub(config, manifest=manifest) as again:
             found = tools_of(again)
 
