@@ -24,7 +24,7 @@ async def main() -> None:
     with TemporaryDirectory() as folder, open_store(Path(folder) / "artifacts.db") as store:
         async with Hub(load_config(CONFIG)) as hub, Gateway(hub, artifacts=Artifacts(store)) as gateway:
             found = await gateway.browse(query="look at a note")
-            print(found.text.splitlines()[0])
+            print(found.cards[0].line)
 
             text = "2026-11-16 INFO all is well\n" * 500
             await gateway.execute("notes__write_note", {"title": "log", "text": text})

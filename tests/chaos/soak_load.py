@@ -8,7 +8,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from mcp import MCPError
@@ -33,9 +33,6 @@ MODES: Final[dict[str, list[str]]] = {
 }
 """The eight servers, and how each is started."""
 
-Ids: TypeAlias = dict[tuple[str, str], str]
-"""The whole id of a tool, by the names of its server and its own."""
-
 _TOOLS: Final = ("echo", "steady")
 _START_SECONDS: Final = 60
 _LONGEST_THOUGHT: Final = 0.2
@@ -59,12 +56,12 @@ class Load:
         self._going.set()
         self._stopped = asyncio.Event()
         self._working = 0
-        self._ids: Ids = {}
 
     async def run(self) -> None:
         """All clients, half of them of each era, until `stop`; they begin when every server is there."""
         async with connected(self._url, "legacy") as client:
-            self._ids = {(server, tool): await _id_of(client, server, tool) for server in MODES for tool in _TOOLS}
+            for server in MODES:
+                await _until_served(client, server)
         async with asyncio.TaskGroup() as group:
             for number in range(self._clients):
                 group.create_task(self._client(number, ERAS[number % len(ERAS)]))
@@ -89,9 +86,7 @@ class Load:
         calls = 0
         while not self._stopped.is_set():
             async with connected(self._url, era) as client:
-                visitor = Visitor(
-                    client, chance, name=f"{self._seed}-{number}", canary=self._canary, url=self._url, ids=self._ids
-                )
+                visitor = Visitor(client, chance, name=f"{self._seed}-{number}", canary=self._canary, url=self._url)
                 for _ in range(chance.randrange(1, _CALLS_OF_A_VISIT)):
                     await self._going.wait()
                     if self._stopped.is_set():
@@ -114,13 +109,12 @@ class Load:
 class Visitor:
     """One connection of one client."""
 
-    def __init__(self, client: RawClient, chance: random.Random, *, name: str, canary: str, url: str, ids: Ids) -> None:
+    def __init__(self, client: RawClient, chance: random.Random, *, name: str, canary: str, url: str) -> None:
         self._client = client
         self._chance = chance
         self._name = name
         self._canary = canary
         self._url = url
-        self._ids = ids
 
     async def work(self, number: int) -> tuple[str, str, str | None]:
         """Something of everything: what was done, how it ended, and what is wrong with that."""
@@ -155,7 +149,7 @@ class Visitor:
 
     async def _search(self, nonce: str) -> tuple[str, str | None]:
         result = await self._client.call("tool_browse", query=f"give the nonce back {nonce[-4:]}")
-        found = "matches" in json.dumps(result)
+        found = any(f":{tool}" in json.dumps(result) for tool in _TOOLS)
         return ("found", None) if found else ("not found", f"a search found nothing: {json.dumps(result)[:300]}")
 
     async def _list(self, _: str) -> tuple[str, str | None]:
@@ -175,7 +169,7 @@ class Visitor:
 
     async def _wrong(self, nonce: str) -> tuple[str, str | None]:
         args = {"nonce": [self._canary], "other": {"token": self._canary, "nonce": nonce}}
-        result = await self._client.call("tool_execute", tool_id=self._ids[GOOD[0], "steady"], args=args)
+        result = await self._client.call("tool_execute", tool_id=f"{GOOD[0]}:steady", args=args)
         said = json.dumps(result)
         if self._canary in said:
             return "echoed", f"an error told what it was given: {said[:300]}"
@@ -195,15 +189,15 @@ class Visitor:
         return "gone", None
 
     async def _execute(self, server: str, tool: str, nonce: str) -> dict[str, Any]:
-        return await self._client.call("tool_execute", tool_id=self._ids[server, tool], args={"nonce": nonce})
+        return await self._client.call("tool_execute", tool_id=f"{server}:{tool}", args={"nonce": nonce})
 
 
-async def _id_of(client: RawClient, server: str, tool: str) -> str:
-    """As the gateway has it, which tells the whole id of what is asked for without its hash."""
+async def _until_served(client: RawClient, server: str) -> None:
+    """Ask for its tools without their arguments until these are what is missing, and not the tools."""
     async with asyncio.timeout(_START_SECONDS):
-        while True:
-            result = await client.call("tool_execute", tool_id=f"{server}:{tool}", args={})
-            likely: list[str] = result["structuredContent"]["details"].get("didYouMean", [])
-            if likely and likely[0].startswith(f"{server}:{tool}#"):
-                return likely[0]
-            await asyncio.sleep(0.2)
+        for tool in _TOOLS:
+            while True:
+                result = await client.call("tool_execute", tool_id=f"{server}:{tool}", args={})
+                if result["structuredContent"].get("error") == "ARGS_INVALID":
+                    break
+                await asyncio.sleep(0.2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -106,7 +107,7 @@ async def test_the_pack_is_found_and_called_through_the_gateway(folder: Path, tm
     async with Client(server, read_timeout_seconds=30) as client:
         names = [tool.name for tool in (await client.list_tools()).tools]
         found = await client.call_tool("tool_browse", {"query": "how many words are in this text"})
-        tool_id = _text(found).split()[0]
+        tool_id = re.findall(r"packs:\S+", _text(found))[0]
         result = await client.call_tool("tool_execute", {"tool_id": tool_id, "args": ARGUMENTS})
         refused = await client.call_tool("tool_execute", {"tool_id": tool_id, "args": {"txt": "x"}})
 

@@ -199,6 +199,24 @@ def test_an_id_that_is_not_there_is_answered_with_the_nearest_that_is(
     assert asked in caught.value.message
 
 
+@pytest.mark.req("CL-3", "GW-7.6")
+def test_the_nearest_id_is_said_without_its_hash_where_one_tool_alone_has_it(raw_tool: RawTool) -> None:
+    catalog = _catalog(git=[raw_tool("git_log", "path")])
+    for server in ("files", "disk"):
+        catalog.update(server, [raw_tool("read_file", server)], terms=_INFERRED)
+    (log,) = (each for each in catalog.snapshot().ids if each.startswith("git:"))
+
+    with pytest.raises(UnknownTool) as one:
+        catalog.resolve("git:git_log_")
+    with pytest.raises(UnknownTool) as several:
+        catalog.resolve("read_fil")
+
+    assert (one.value.hint, one.value.details["didYouMean"]) == ("Did you mean `git:git_log`?", [log])
+    assert catalog.resolve("git:git_log") == log
+    assert several.value.hint == f"Did you mean `{'` or `'.join(several.value.details['didYouMean'])}`?"
+    assert all("read_file#" in each for each in several.value.details["didYouMean"])
+
+
 @pytest.mark.parametrize("asked", ["", None, 3, ["github:create_issue@1"], "a b:c"])
 def test_what_is_no_id_at_all_is_refused_as_such(raw_tool: RawTool, asked: Any) -> None:
     catalog = _catalog(github=[raw_tool("create_issue", _meta={"version": "1"})])

@@ -160,11 +160,11 @@ async def test_the_capabilities_are_tools_that_change_and_what_servers_can_do_be
     told = {"tools": {"listChanged": True}, "prompts": {"listChanged": True}, "tasks": {}}
     server = ScriptedServer(initialize={**HANDSHAKE, "capabilities": told})
     async with gatewayed({"files": server}) as case:
-        await case.gateway.hub.shared("files").start()
+        await case.gateway.hub.start(timeout=30)
         face = await case.service.face()
 
     assert face.capabilities == {"tools": {"listChanged": True}, "prompts": {"listChanged": True}}
-    assert face.instructions == f"{INSTRUCTIONS} Servers: files"
+    assert face.instructions == f"{INSTRUCTIONS} Servers: files: echo"
     assert case.service.info["name"] == "toolcrib"
 
 
@@ -204,7 +204,7 @@ async def test_the_official_client_goes_the_whole_way(tmp_path: Path, mode: Any)
 
         names = [tool.name for tool in (await client.list_tools()).tools]
         found = await call("tool_browse", query="all orders of last year")
-        tool_id = found.split(" ")[0]
+        tool_id = re.findall(r"shop:list_orders#\w+", found)[0]
         leaf = await call("tool_browse", path="/shop/list_orders")
         wrong = await client.call_tool("tool_execute", {"tool_id": tool_id, "args": {"yaer": 2025}})
         before = list(box.calls)

@@ -60,16 +60,20 @@ def test_over_any_browses_what_was_seen_comes_first_frozen_and_nothing_is_droppe
 async def test_the_prefix_of_a_page_is_the_same_to_the_byte_whatever_is_asked_and_whatever_changes() -> None:
     server = listing(tool("issue_b"), tool("issue_d"))
     async with gatewayed({"github": server}, behaviour=STABLE) as case:
-        first = (await case.browse(query="issue b"))["content"][0]["text"]
+        first = [(await case.browse(query=f"issue {each}"))["content"][0]["text"] for each in "bd"]
         changed = [tool(each, description="Quite new.") for each in ("issue_b", "issue_d")]
         case.hub.catalog.update("github", [tool("issue_a"), *changed, tool("issue_c")])
-        second = (await case.browse(query="issue c a d"))["content"][0]["text"]
+        second = (await case.browse(query="issue c a d", limit=8))["content"][0]["text"]
         third = (await case.browse(query="d issue"))["content"][0]["text"]
 
-    assert BREAKPOINT not in first
-    assert second.startswith(first.removesuffix("\n") + f"\n{BREAKPOINT}\n")
+    assert BREAKPOINT not in "".join(first)
+    # Each of the first pages ends early, which it says at its end: what stays the same is the card before.
+    cards = [each.splitlines()[0] for each in first]
+    notes = [each.splitlines()[1:] for each in first]
+    assert notes == [["1 of 2 matches; the others fit less, see them with `limit`."]] * 2
+    assert second.startswith("".join(f"{each}\n" for each in (*cards, BREAKPOINT)))
     assert "issue_a" in second.partition(BREAKPOINT)[2]
-    assert BREAKPOINT not in third
+    assert third.splitlines() == sorted({*second.splitlines()} - {BREAKPOINT})
     assert "Quite new." not in second + third
 
 

@@ -43,7 +43,7 @@ async def call_wrongly(stage: Stage) -> None:
     stage.heading("3  A mistake is caught before anything runs")
     stage.typed(f"call {_TOOL} sqll='{_ALL_LOANS}'")
     try:
-        await stage.gateway.execute(_id(stage), {"sqll": _ALL_LOANS})
+        await stage.gateway.execute(_TOOL, {"sqll": _ALL_LOANS})
     except ToolError as error:
         stage.sentence(f"error: {_violations(error)[0]}")
 
@@ -52,7 +52,7 @@ async def call(stage: Stage) -> None:
     """A large result stays out of the context."""
     stage.heading("4  A large result is kept, and a summary comes in its place")
     stage.typed(f"call {_TOOL} sql='{_ALL_LOANS}'")
-    result = await stage.gateway.execute(_id(stage), {"sql": _ALL_LOANS})
+    result = await stage.gateway.execute(_TOOL, {"sql": _ALL_LOANS})
     envelope = result.envelope
     if envelope is None:  # pragma: no cover  # the table is larger than any result that is sent whole
         return
@@ -77,15 +77,10 @@ async def _whole_tokens(stage: Stage) -> int:
     from toolcrib_mcp.gateway import Gateway
 
     async with Gateway(stage.gateway.hub) as plain:
-        return count_tokens((await plain.execute(_id(stage), {"sql": _ALL_LOANS})).text)
+        return count_tokens((await plain.execute(_TOOL, {"sql": _ALL_LOANS})).text)
 
 
 def _violations(error: ToolError) -> list[str]:
     violations = error.details.get("violations")
     every = violations if isinstance(violations, list) else []
     return [str(each["message"]) for each in every if isinstance(each, dict)] or [error.message]
-
-
-def _id(stage: Stage) -> str:
-    snapshot = stage.gateway.hub.catalog.snapshot()
-    return next(each for each in snapshot.ids if short_id(each) == _TOOL)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import unquote
 
@@ -66,6 +66,11 @@ class ToolNames:
             raise no_such_tool(text, members, kind=UnknownVersion)
         return found
 
+    def without_hash(self, tool_id: str) -> str:
+        """The id as a person types it, without its hash; whole where several tools have the rest of it."""
+        short = tool_id.partition("#")[0]
+        return short if self.fitting(short) == [tool_id] else tool_id
+
     def nearest(self, text: str) -> list[str]:
         """The ids of the tools whose name is most like the text."""
         name = nearest(text, self._by_name)
@@ -113,10 +118,12 @@ def provider_names(ids: Iterable[str]) -> ProviderNames:
             named.difference_update(colliding)
 
 
-def no_such_tool(text: str, near: Sequence[str], *, kind: type[ResolutionError]) -> ResolutionError:
-    """The error for a text that means no tool, with the ids that are nearest to it."""
+def no_such_tool(
+    text: str, near: Sequence[str], *, kind: type[ResolutionError], written: Callable[[str], str] = str
+) -> ResolutionError:
+    """The error for a text that means no tool, with the nearest ids; `written` is how the hint shows each."""
     suggested = list(near[:_MAX_SUGGESTED])
-    hint = f"Did you mean {either([f'`{each}`' for each in suggested])}?" if suggested else _LOOK_AGAIN
+    hint = f"Did you mean {either([f'`{written(each)}`' for each in suggested])}?" if suggested else _LOOK_AGAIN
     return kind(f"No tool has the id {quoted(text)}.", hint=hint, details={"id": shown(text), "didYouMean": suggested})
 
 

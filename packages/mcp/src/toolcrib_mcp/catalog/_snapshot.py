@@ -242,4 +242,5 @@ class CatalogSnapshot:
         if isinstance(failure, InvalidToolId) and not near:
             return failure
         kind = UnknownTool if isinstance(failure, InvalidToolId) else type(failure)
-        return no_such_tool(text, [str(each) for each in near] if isinstance(near, list) else [], kind=kind)
+        ids = [str(each) for each in near] if isinstance(near, list) else []
+        return no_such_tool(text, ids, kind=kind, written=self._names.without_hash)
