@@ -23,6 +23,7 @@ from toolcrib_cli.status_command import run_status
 from toolcrib_cli.wiring import Asked
 from toolcrib_mcp import ConfigError, load_config
 from toolcrib_mcp.serving import LiveStatus
+from toolcrib_mcp.serving.greeting import first_greeting
 from toolcrib_mcp.serving.live import LiveStatusFile
 
 
@@ -44,14 +45,19 @@ def config(tmp_path):
 
 @pytest.fixture
 def served(monkeypatch):
-    """What `serve` is given, instead of serving; it says that it is ready at the `url`."""
+    """What would be served, and where, instead of serving it; over HTTP it is ready at the `url`."""
     given = {"url": None}
 
     async def serve(config, **options):
         given.update(options, servers=list(config.servers))
         options["on_ready"](given["url"])
 
+    async def serve_composed(compose, entrance):
+        async with compose() as composition:
+            given.update(vars(entrance), servers=list(composition.config.servers))
+
     monkeypatch.setattr("toolcrib_mcp.serving.serve", serve)
+    monkeypatch.setattr("toolcrib_mcp.serving.serve_composed", serve_composed)
     monkeypatch.setattr(logging, "basicConfig", lambda **options: given.update(level=options["level"]))
     return given
 
@@ -99,6 +105,19 @@ def test_over_stdio_only_a_terminal_is_greeted(config, tmp_path, served, monkeyp
     assert "toolcrib serves" not in pipe.getvalue()
 
 
+def test_a_terminal_is_greeted_also_where_the_greeting_of_clients_is_kept(config, tmp_path, served, monkeypatch):
+    terminal = Terminal()
+    _serve(config, tmp_path)
+    greeting = first_greeting("proxy", execute="one", max_message=1000)
+    served["kept"].write(greeting)
+    monkeypatch.setattr(sys, "stderr", terminal)
+
+    _serve(config, tmp_path)
+
+    assert (served["greeting"], served["max_message"]) == (greeting, 1000)
+    assert "toolcrib serves 1 server in proxy mode over standard input and output" in terminal.getvalue()
+
+
 def test_warnings_about_the_configuration_are_told(config, tmp_path, served, capsys):
     _serve(config, tmp_path)
 
@@ -126,10 +145,10 @@ def test_without_a_usable_state_directory_nothing_is_kept(config, tmp_path, serv
 def test_closed_streams_are_told_and_other_failures_are_not_mistaken_for_them(
     config, tmp_path, monkeypatch, number, kind
 ):
-    async def serve(config, **options):
+    async def serve_composed(compose, entrance):
         raise OSError(number, "No.")
 
-    monkeypatch.setattr("toolcrib_mcp.serving.serve", serve)
+    monkeypatch.setattr("toolcrib_mcp.serving.serve_composed", serve_composed)
     monkeypatch.setattr(logging, "basicConfig", lambda **options: None)
 
     with pytest.raises(kind):
@@ -176,7 +195,7 @@ def test_a_trial_shows_on_a_terminal_that_something_is_under_way(config, monkeyp
 
     found = probe(Asked(config=load_config(config)), timeout=20)
 
-    assert "Starting 1 server" in terminal.getvalue()
+    assert "Starting servers: 1 of 1 ready" in terminal.getvalue()
     assert (found.status["ok"], found.failures) == (True, {})
 
 
@@ -220,10 +239,10 @@ def test_an_error_of_a_command_ends_with_its_code(tmp_path, monkeypatch, capsys)
 
 
 def test_debug_shows_where_an_unforeseen_error_comes_from(config, tmp_path, monkeypatch, capsys):
-    async def serve(config, **options):
+    async def serve_composed(compose, entrance):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("toolcrib_mcp.serving.serve", serve)
+    monkeypatch.setattr("toolcrib_mcp.serving.serve_composed", serve_composed)
     monkeypatch.setattr(logging, "basicConfig", lambda **options: None)
     place = ("--config", str(config), "--state-dir", str(tmp_path / "state"))
 

@@ -196,14 +196,19 @@ async def test_the_other_modes_go_on_with_sessions_of_other_replicas_too(
     assert [text_of(each) for each in results] == ["n1"] * 4
 
 
-def test_without_a_master_key_nothing_is_shared(workshop: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("address", [[], ["--http", "0"]], ids=["stdio", "http"])
+async def test_without_a_master_key_nothing_is_shared(
+    workshop: Any, monkeypatch: pytest.MonkeyPatch, address: list[str]
+) -> None:
     for name in ("TOOLCRIB_MASTER_KEY", "TOOLCRIB_MASTER_KEY_FILE"):
         monkeypatch.delenv(name, raising=False)
     workshop.write(one=workshop.server())
-    options = ["--config", str(workshop.config), "--state-dir", str(workshop.state)]
+    database = workshop.directory / "shared.db"
 
-    run = CliRunner().invoke(app, ["serve", *options, "--shared", str(workshop.directory / "shared.db")])
+    # A client that stays connected: without one, a process over standard input and output ends before it shares.
+    async with workshop.serving("--shared", str(database), *address) as served:
+        await served.line("TOOLCRIB_MASTER_KEY")
+        code = await served.process.wait()
 
-    assert run.exception is not None
-    assert "TOOLCRIB_MASTER_KEY" in str(getattr(run.exception, "hint", ""))
-    assert not (workshop.directory / "shared.db").exists()
+    assert code == 1
+    assert not database.exists()

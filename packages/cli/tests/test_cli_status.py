@@ -58,7 +58,8 @@ async def test_a_server_whose_variable_is_not_set_is_left_out_loudly_and_the_res
     checks = {each["name"]: each for each in (await workshop.run("doctor", "--json")).json()["checks"]}
 
     assert outcome.code == 1
-    assert "warning: Line 1: The server `keyed` is left out: it needs the variable `NOT_SET`" in outcome.out
+    said = "warning: Line 1: The server `keyed` needs the variable `NOT_SET` in `env/KEY`, which is not set."
+    assert f"{said} The server is left out." in outcome.out
     assert "1 server, 1 running, 0 failed, 1 left out, 1 tool." in outcome.out
     assert (told["ok"], told["leftOut"], list(told["servers"])) == (False, ["keyed"], ["good"])
     assert (checks["server keyed"]["verdict"], checks["server good"]["verdict"]) == ("broken", "ok")

@@ -120,13 +120,16 @@ async def test_clients_are_notified_once_if_they_were_answered_another_list_than
     assert [notice.method for notice in heard] == ["notifications/tools/list_changed"]
 
 
-async def test_without_a_greeting_every_request_waits():
-    deferred = DeferredService(None)
-    waiting = asyncio.create_task(deferred.face())
-    await deferred.wanted.wait()
+async def test_without_a_greeting_every_request_waits_and_hears_nothing_of_toolcrib():
+    deferred, channel = DeferredService(None), _Channel()
+    request = _request("tools/list", params={"_meta": {"progressToken": 7}}, channel=channel)
+    face, answer = asyncio.create_task(deferred.face()), asyncio.create_task(deferred.answer(request))
+    await asyncio.sleep(0)
     deferred.become(_Service())
 
-    assert (await waiting).instructions == "composed"
+    assert (await face).instructions == "composed"
+    assert await answer == {"answered": "tools/list"}
+    assert channel.told == []
 
 
 async def test_a_request_does_not_wait_for_ever(monkeypatch):

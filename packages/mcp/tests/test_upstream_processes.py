@@ -78,8 +78,10 @@ async def test_a_process_that_dies_at_once_is_unavailable_with_its_last_words() 
 @pytest.mark.fault("F1")
 async def test_a_process_that_answers_nothing_is_given_up_and_ended() -> None:
     async with running("hang", start_timeout=0.5) as upstream:
-        with pytest.raises(UpstreamUnavailable, match="could not be started"):
+        with pytest.raises(UpstreamUnavailable, match=r"did not answer `initialize` within 0\.5 s") as failed:
             await echo(upstream, "n1")
+
+        assert failed.value.details["sent"] is False
 
 
 @pytest.mark.fault("F1")

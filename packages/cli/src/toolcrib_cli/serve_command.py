@@ -215,9 +215,7 @@ def _entrance(asked: Asked, *, mode: Mode, clients: Clients, state: Path | None,
     from toolcrib_mcp.serving import Admission, entrance_to
 
     admission = Admission(principal=clients.principal)
-    entrance = entrance_to(
-        asked.config, mode=mode, admission=admission, state_dir=state, on_ready=_announce(None, mode)
-    )
+    entrance = entrance_to(asked.config, mode=mode, admission=admission, state_dir=state)
     return replace(entrance, kept=kept)
 
 
@@ -233,6 +231,8 @@ async def _serve_stdio(
         asked = await asyncio.to_thread(read)
         check_safeguards(asked.config)
         async with wired(asked) as parts, _admission(clients, root) as admission:
+            if sys.stderr.isatty():
+                _announce(parts, entrance.mode, "over standard input and output; Ctrl-C ends it.")
             yield Composition(
                 config=parts.config,
                 upstreams=parts.upstreams,
@@ -268,7 +268,7 @@ async def _serve_http(
             mode=mode,
             http=front,
             state_dir=state,
-            on_ready=_announce(parts, mode),
+            on_ready=lambda url: _announce(parts, mode, f"at {url}"),
             open_vectors=open_vectors,
             upstreams=parts.upstreams,
             admission=admission,
@@ -322,12 +322,6 @@ def read_address(text: str) -> HttpFront:
         raise typer.BadParameter(problem, param_hint="--http") from None
 
 
-def _announce(parts: Wired | None, mode: str) -> Callable[[str | None], None]:
-    def announce(url: str | None) -> None:
-        if url is not None and parts is not None:
-            servers = count(len(parts.config.enabled) + len(parts.upstreams), "server")
-            tell(f"toolcrib serves {servers} in {mode} mode at {url}")
-        elif sys.stderr.isatty():
-            tell(f"toolcrib serves in {mode} mode over standard input and output; Ctrl-C ends it.")
-
-    return announce
+def _announce(parts: Wired, mode: Mode, where: str) -> None:
+    servers = count(len(parts.config.enabled) + len(parts.upstreams), "server")
+    tell(f"toolcrib serves {servers} in {mode} mode {where}")

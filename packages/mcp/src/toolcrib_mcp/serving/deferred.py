@@ -113,7 +113,8 @@ class DeferredService:
         if self._composed.done():
             return self._composed.result()
         self.wanted.set()
-        if request is not None and request.on_progress is not None:
+        # Without a greeting clients hear only what the servers say.
+        if self._greeting is not None and request is not None and request.on_progress is not None:
             await request.on_progress({"progress": 0, "message": "toolcrib is starting."})
         try:
             async with asyncio.timeout(COMPOSED_WITHIN):
