@@ -154,6 +154,7 @@ def test_what_is_missing_for_oauth_is_told(
 
 
 async def _namespaces(client: Client) -> set[str]:
+    await client.call_tool("tool_browse", {"path": "/one"})  # waits for this server, where a search would not
     page = await client.call_tool("tool_browse", {"query": "search the web or echo", "limit": 20})
     return {each["id"].partition(":")[0] for each in page.meta["io.toolcrib/cards"]["cards"]}
 

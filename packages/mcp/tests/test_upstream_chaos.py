@@ -124,7 +124,8 @@ async def test_a_server_that_is_killed_again_and_again_swaps_no_answer_and_comes
     entries = Counter(journal.read_text().split())
     acknowledged = {entry[1:] for entry in entries if entry.startswith("=")}
 
-    assert set(load.outcomes) <= {"answered", "lost"}
+    # A call that starts a server waits for its list of tools; if the server is killed meanwhile, nothing was sent.
+    assert set(load.outcomes) <= {"answered", "lost", "not sent"}
     assert acknowledged <= load.answered, "an answer that was given did not arrive"
     assert set(entries.values()) == {1}, "a call was run twice"
     assert set(others.outcomes) == {"answered"}
