@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tests.statements import STATEMENTS
+
 # The longest matching prefix decides; `None` means built.
 _PENDING: dict[str, str | None] = {
     "AR": None,
@@ -54,6 +56,8 @@ class Requirement:
     text: str
     pending: str | None
     note: str | None
+    deviation: str | None = None
+    """Why the product does otherwise on purpose; only for a statement of a source document."""
 
 
 def _pending_reason(requirement_id: str) -> str | None:
@@ -1252,4 +1256,9 @@ REQUIREMENTS: tuple[Requirement, ...] = tuple(
     Requirement(id=key, source=source, text=text, pending=_pending_reason(key), note=_NOTES.get(key))
     for source, texts in _TEXTS.items()
     for key, text in texts.items()
+) + tuple(
+    Requirement(
+        id=each.id, source=each.source, text=each.text, pending=each.pending, note=None, deviation=each.deviation
+    )
+    for each in STATEMENTS
 )

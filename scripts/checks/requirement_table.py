@@ -27,13 +27,16 @@ class Row:
     source: str
     pending: str | None
     note: str | None = None
+    deviation: str | None = None
     tests: list[str] = field(default_factory=list)
 
     @property
     def status(self) -> str:
-        """`pending` while it is not built, else `tested` or `untested`."""
+        """`pending` while it is not built, `deviates` where that is on purpose, else `tested` or `untested`."""
         if self.pending is not None:
             return "pending"
+        if self.deviation is not None:
+            return "deviates"
         return "tested" if self.tests else "untested"
 
 
@@ -50,6 +53,7 @@ def build_rows(claims: Mapping[tuple[str, str], Iterable[str]]) -> list[Row]:
             source=each.source,
             pending=each.pending,
             note=each.note,
+            deviation=each.deviation,
             tests=sorted(claims.get(("req", each.id), ())),
         )
         for each in REQUIREMENTS
@@ -88,9 +92,11 @@ def render_table(rows: Iterable[Row]) -> str:
 
 
 def render_totals(rows: Iterable[Row]) -> str:
-    """How many promises are tested, pending and untested, in one line."""
+    """How many promises have each status, in one line."""
     counts = Counter(row.status for row in rows)
-    return "promises: " + ", ".join(f"{counts[status]} {status}" for status in ("tested", "pending", "untested"))
+    return "promises: " + ", ".join(
+        f"{counts[status]} {status}" for status in ("tested", "pending", "deviates", "untested")
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -127,8 +133,8 @@ class _Collector:
 
 
 def _shown(row: Row) -> str:
-    reason = f"[{row.pending}] " if row.pending else f"[{row.note}] " if row.note else ""
-    return f"{reason}{row.text}"[:100]
+    reason = row.pending or row.deviation or row.note
+    return f"[{reason}] {row.text}"[:100] if reason else row.text[:100]
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ def test_every_requirement_of_the_specification_is_listed() -> None:
 
     found = [(file.name, found) for file in files for found in _REQUIREMENT.findall(file.read_text("utf-8"))]
 
-    assert sorted((each.source, each.id) for each in REQUIREMENTS) == sorted(found)
+    assert sorted((each.source, each.id) for each in REQUIREMENTS if each.source.endswith(".md")) == sorted(found)
 
 
 def test_every_row_of_the_fault_matrix_is_listed() -> None:

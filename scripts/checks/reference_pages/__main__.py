@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 
 from checks.reference_pages.api import api_packages, render_api
 from checks.reference_pages.commands import render_commands
 from checks.reference_pages.configuration import render_configuration
 from checks.reference_pages.errors import render_errors
 from checks.reference_pages.lossiness import render_lossiness
-from checks.reference_pages.requirements import render_requirements
+from checks.reference_pages.requirements import render_contracts, render_requirements
 from checks.workspace import ROOT
 
 REFERENCE = ROOT / "docs/reference"
@@ -21,6 +23,7 @@ REFERENCE = ROOT / "docs/reference"
 def pages() -> Mapping[str, Callable[[], str]]:
     """By the name of its file below `docs/reference`, how each page is made."""
     made = {
+        "../contracts.md": render_contracts,
         "commands.md": render_commands,
         "configuration.md": render_configuration,
         "errors.md": render_errors,
@@ -43,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     check = parser.parse_args(arguments).check
     old = {name: text for name, make in pages().items() if not is_current(name, text := make())}
     for name, text in old.items():
-        print(f"{'not current' if check else 'written'}: docs/reference/{name}")
+        print(f"{'not current' if check else 'written'}: {os.path.normpath(Path('docs/reference', name))}")
         if not check:
             (REFERENCE / name).parent.mkdir(parents=True, exist_ok=True)
             (REFERENCE / name).write_text(text, "utf-8")

@@ -14,20 +14,26 @@ from pathlib import Path
 from checks.reference_pages.tables import code, table
 from checks.requirement_table import Row, build_rows
 from checks.workspace import ROOT
+from tests.statements import DOCUMENTS
 
 _INTRODUCTION = """\
 # Requirements and their tests
 
 Every promise of the product has an id, and tests carry the ids they prove: `@pytest.mark.req("AR-1.1")`.
 `scripts/requirements --json` lists the single tests; `scripts/test` fails when something that is built has none."""
+_CONTRACTS = """\
+# Contracts
+
+toolcrib keeps to five source documents.
+This page lists each testable statement of them, in our words, with the tests that prove it.
+A deliberate deviation has its reason in place of a proof, and the requirement that decides it."""
 _KINDS = ("req", "fault")
 _TEST_FOLDERS = ("packages", "tests")
 
 
 def render_requirements() -> str:
     """The page of all promises: requirements by their specification, then the fault matrix."""
-    claims = find_claims(path for folder in _TEST_FOLDERS for path in sorted((ROOT / folder).rglob("test_*.py")))
-    rows = build_rows(claims)
+    rows = [row for row in build_rows(_all_claims()) if not row.source.startswith("document ")]
     lines = [_INTRODUCTION]
     for source in dict.fromkeys(row.source for row in rows):
         here = [row for row in rows if row.source == source]
@@ -35,6 +41,21 @@ def render_requirements() -> str:
         lines += ["", f"## {title}", ""]
         lines += table(("id", "promise", "proven in"), [(row.id, row.text, _proof(row)) for row in here])
     return "\n".join(lines) + "\n"
+
+
+def render_contracts() -> str:
+    """The page of the source documents: each statement, and its proof or the reason for deviating from it."""
+    rows = {row.id: row for row in build_rows(_all_claims())}
+    lines = [_CONTRACTS]
+    for title, statements in DOCUMENTS.values():
+        lines += ["", f"## {title}", ""]
+        cells = [(each.id, each.section, each.text, _proof(rows[each.id])) for each in statements]
+        lines += table(("id", "section", "statement", "proven in"), cells)
+    return "\n".join(lines) + "\n"
+
+
+def _all_claims() -> dict[tuple[str, str], set[str]]:
+    return find_claims(path for folder in _TEST_FOLDERS for path in sorted((ROOT / folder).rglob("test_*.py")))
 
 
 def find_claims(files: Iterator[Path]) -> dict[tuple[str, str], set[str]]:
@@ -61,4 +82,5 @@ def _proof(row: Row) -> str:
     if row.pending is not None:
         return f"not built: {row.pending}"
     files = "<br>".join(map(code, row.tests))
-    return f"{files}<br>{row.note}" if row.note else files
+    remark = f"deviates: {row.deviation}" if row.deviation else row.note
+    return "<br>".join(filter(None, (files, remark)))
