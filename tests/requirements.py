@@ -26,6 +26,7 @@ _PENDING: dict[str, str | None] = {
     "CL-22": "comes with views: one computation of what a caller may see",
     "CT": "comes with the contracts",
     "CT-1": None,
+    "CT-2": None,
     "CT-20": None,
     "VW": "comes with views",
     "CN": "comes with connections",

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from toolcrib_core.definition import ToolDefinition
 from toolcrib_core.errors import InvalidSchema, SchemaTooComplex
 from toolcrib_core.json_values import freeze
-from toolcrib_core.schema.check import MAX_PATTERN_LENGTH, check_schema
+from toolcrib_core.schema.check import MAX_PATTERN_LENGTH, check_schema, upgrade_schema
+from toolcrib_core.schema.compiled import compile_schema
 from toolcrib_core.schema.cost import MAX_APPLIED_IN_PLACE, applications_by_depth
 from toolcrib_core.schema.refs import SchemaIndex
 
@@ -297,3 +299,62 @@ def test_the_schemas_of_the_catalogues_are_far_below_the_bounds(shared_catalog: 
     assert len(refused) <= 3
     assert all("linear time" in each for each in refused)
     assert most < 20
+
+
+DRAFT_4 = "http://json-schema.org/draft-04/schema#"
+DRAFT_6 = "http://json-schema.org/draft-06/schema#"
+DRAFT_7 = "http://json-schema.org/draft-07/schema#"
+DRAFT_2019 = "https://json-schema.org/draft/2019-09/schema"
+
+INVALID_IN_ITS_DIALECT = [
+    pytest.param({"$schema": DRAFT_7, "exclusiveMinimum": True, "minimum": 1}, "/exclusiveMinimum", id="draft-07 flag"),
+    pytest.param({"$schema": DRAFT_6, "exclusiveMaximum": False}, "/exclusiveMaximum", id="draft-06 flag"),
+    pytest.param({"$schema": DRAFT_4, "required": []}, "/required", id="draft-04 empty required"),
+    pytest.param({"$schema": DRAFT_4, "exclusiveMinimum": 3}, "/exclusiveMinimum", id="draft-04 number"),
+    pytest.param({"$schema": DRAFT_4, "exclusiveMinimum": True}, "", id="draft-04 flag without its bound"),
+    pytest.param({"$schema": DRAFT_7, "dependencies": {"a": "b"}}, "/dependencies/a", id="draft-07 dependency"),
+    pytest.param({"$schema": DRAFT_7, "definitions": {"a": {"type": "text"}}}, "/definitions/a/type", id="in a part"),
+    pytest.param({"$schema": DRAFT_2019, "$recursiveAnchor": "yes"}, "/$recursiveAnchor", id="2019-09 anchor"),
+]
+
+
+@pytest.mark.req("CT-2")
+@pytest.mark.parametrize(("schema", "pointer"), INVALID_IN_ITS_DIALECT)
+def test_a_schema_is_judged_by_its_own_dialect_before_it_is_upgraded(schema: dict[str, Any], pointer: str) -> None:
+    for use in (
+        check_schema,
+        upgrade_schema,
+        lambda wrong: ToolDefinition(name="a", input_schema={"type": "object", **wrong}),
+        lambda wrong: ToolDefinition(name="a", output_schema=wrong),
+        lambda wrong: compile_schema({"type": "object", **wrong}),
+    ):
+        with pytest.raises(InvalidSchema) as caught:
+            use(schema)
+        assert pointer in pointers(caught)
+
+
+@pytest.mark.req("CT-2")
+@pytest.mark.parametrize(
+    "inner", ["http://json-schema.org/draft-04/schema#", "https://json-schema.org/draft/2020-12/schema"]
+)
+@pytest.mark.parametrize("keyword", ["items", "not", "definitions"])
+def test_a_part_of_an_older_schema_in_another_dialect_is_refused(inner: str, keyword: str) -> None:
+    part = {"$schema": inner, "type": "array", "prefixItems": [{"type": "null"}]}
+    schema = {"$schema": DRAFT_7, keyword: {"a": part} if keyword == "definitions" else part}
+
+    with pytest.raises(InvalidSchema, match="same dialect"):
+        check_schema(schema)
+
+
+@pytest.mark.req("CT-2")
+def test_a_part_that_repeats_the_older_dialect_of_the_whole_is_taken() -> None:
+    check_schema(
+        {"$schema": DRAFT_7, "items": {"$schema": DRAFT_7[:-1], "type": "null"}, "const": {"$schema": DRAFT_4}}
+    )
+
+
+@pytest.mark.req("CT-2")
+def test_an_upgraded_schema_means_what_it_meant() -> None:
+    upgraded = upgrade_schema({"$schema": DRAFT_4, "minimum": 1, "exclusiveMinimum": True})
+
+    assert upgraded == {"$schema": "https://json-schema.org/draft/2020-12/schema", "exclusiveMinimum": 1}

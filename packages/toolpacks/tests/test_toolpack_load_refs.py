@@ -13,6 +13,8 @@ from toolcrib_core import is_valid
 from toolcrib_toolpacks import source_files
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+DRAFT_4 = "http://json-schema.org/draft-04/schema#"
+DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 TREE = {"type": "object", "properties": {"children": {"type": "array", "items": {"$ref": "#"}}}}
 
 
@@ -299,7 +301,18 @@ def test_an_input_schema_that_lets_in_only_objects_says_so_at_its_top(tmp_path: 
     assert inputs(tmp_path, schema)["type"] == "object"
 
 
-@pytest.mark.req("TP-9")
+@pytest.mark.req("TP-9", "CT-2")
+def test_a_file_of_an_older_dialect_is_judged_by_it_before_it_is_upgraded(tmp_path: Path) -> None:
+    write_json(tmp_path, "old.json", {"$schema": DRAFT_7, "definitions": {"a": {"exclusiveMinimum": True}}})
+    properties = {each: {"$ref": "old.json#/definitions/a"} for each in "ab"}
+    write(tmp_path, {"outputSchema": {"type": "object", "properties": properties}})
+
+    assert [(each.file, each.path, each.code) for each in violations(tmp_path)] == [
+        ("old.json", "definitions.a.exclusiveMinimum", "bad-schema")
+    ]
+
+
+@pytest.mark.req("TP-9", "CT-2")
 @pytest.mark.parametrize(
     ("schema", "path"),
     [
@@ -308,6 +321,13 @@ def test_an_input_schema_that_lets_in_only_objects_says_so_at_its_top(tmp_path: 
         ({"pattern": "(?=x)"}, "outputSchema.pattern"),
         ({"$schema": "https://example.com/own"}, "outputSchema.$schema"),
         ({"$ref": 3}, "outputSchema.$ref"),
+        pytest.param({"$schema": DRAFT_7, "exclusiveMinimum": True}, "outputSchema.exclusiveMinimum", id="draft-07"),
+        pytest.param({"$schema": DRAFT_4, "required": []}, "outputSchema.required", id="draft-04"),
+        pytest.param(
+            {"$schema": DRAFT_4, "definitions": {"a": {"required": []}}},
+            "outputSchema.definitions.a.required",
+            id="part",
+        ),
     ],
 )
 def test_a_schema_that_is_not_valid_in_its_dialect_is_refused(

@@ -27,8 +27,7 @@ from toolcrib_core.identity import ToolIdentity, format_tool_id, hash8, normaliz
 from toolcrib_core.json_values import FrozenDict, check_text, freeze_object, pointer_join
 from toolcrib_core.risk import ToolRisk
 from toolcrib_core.schema.canonical import digest
-from toolcrib_core.schema.check import check_schema
-from toolcrib_core.schema.dialect import upgrade_dialect
+from toolcrib_core.schema.check import inspect_schema
 from toolcrib_core.schema.ordering import order_data, order_schema
 from toolcrib_core.tags import normalize_tags
 from toolcrib_core.wording import count, nearest
@@ -55,8 +54,7 @@ def _frozen_object(value: Any) -> Any:
 
 def _usable_schema(value: Any) -> Any:
     try:
-        schema = upgrade_dialect(freeze_object(value))
-        check_schema(schema)
+        schema, _ = inspect_schema(freeze_object(value))
     except ToolError as failure:
         raise _as_violation(failure) from None
     return order_schema(schema)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolcrib_core import InvalidSchema, SchemaTooComplex, ToolError, canonical_json, check_schema
+from toolcrib_core import SchemaError, ToolError, canonical_json, check_schema
 from toolcrib_core.schema.pointers import MISSING, look_up, split_pointer
 from toolcrib_core.wording import kind_of
 from toolcrib_toolpacks.checks import cross_faults, example_faults, file_faults, template_faults
@@ -15,7 +15,7 @@ from toolcrib_toolpacks.definitions import definition_of
 from toolcrib_toolpacks.errors import ToolpackViolation
 from toolcrib_toolpacks.file_shape import check_shape
 from toolcrib_toolpacks.model import Toolpack, ToolpackFile, code_of
-from toolcrib_toolpacks.refs import ResolvedSchema, resolve_schema
+from toolcrib_toolpacks.refs import ResolvedSchema, resolve_schema, schema_faults
 from toolcrib_toolpacks.source_files import Source, SourceFiles, file_beside
 from toolcrib_toolpacks.yaml_reading import KeyPath
 
@@ -134,15 +134,11 @@ def _example_violations(source: Source, content: Mapping[str, Any]) -> Iterator[
 def _invalid_places(resolved: ResolvedSchema) -> Iterator[ToolpackViolation]:
     try:
         check_schema(resolved.schema)
-    except InvalidSchema as failure:
-        code = "bad-schema"
-        told: Any = failure.details["violations"]
-    except SchemaTooComplex as failure:
-        code = "schema-too-complex"
-        told = failure.details.get("violations") or [{"pointer": "", "message": failure.message}]
+    except SchemaError as failure:
+        code, faults = schema_faults(failure)
     else:
         return
-    for each in told:
+    for each in faults:
         source, path = resolved.origin(_keys(resolved.schema, split_pointer(each["pointer"])))
         yield source.violation(path, code, each["message"])
 

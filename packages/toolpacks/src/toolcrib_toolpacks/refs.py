@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import unquote
 
-from toolcrib_core.schema.dialect import upgrade_dialect
+from toolcrib_core import SchemaError, SchemaTooComplex
+from toolcrib_core.schema.check import upgrade_schema
+from toolcrib_core.schema.dialect import Dialect, dialect_of
 from toolcrib_core.schema.pointers import MISSING, look_up, split_pointer
 from toolcrib_core.schema.rebuilding import with_subschemas
 from toolcrib_core.schema.refs import SchemaIndex, SchemaNode
@@ -79,7 +81,7 @@ class _Resolver:
 
     def resolve(self, source: Source, path: KeyPath) -> ResolvedSchema:
         schema = look_up(source.document.value, path)
-        scope = _Scope(source=source, root=upgrade_dialect(schema), path=path, is_whole=True)
+        scope = _Scope(source=source, root=self._upgraded(source, path, schema) or {}, path=path, is_whole=True)
         scope = self._followed(scope)
         self._origins[()] = (scope.source, scope.path)
         own = scope.root.get("$defs")
@@ -189,8 +191,23 @@ class _Resolver:
         if not isinstance(value, dict):
             self._tell(scope, where, "ref-type", f"{quoted(uri)} is not a schema: it holds no mapping.")
             return None
-        self._scopes[file] = _Scope(source=source, root=upgrade_dialect(value), path=(), is_whole=False)
-        return self._scopes[file]
+        root = self._upgraded(source, (), value)
+        if root is not None:
+            self._scopes[file] = _Scope(source=source, root=root, path=(), is_whole=False)
+        return self._scopes.get(file)
+
+    def _upgraded(self, source: Source, path: KeyPath, schema: dict[str, Any]) -> dict[str, Any] | None:
+        """The schema at a path of a file in draft 2020-12; None if it breaks the rules of an older dialect."""
+        if dialect_of(schema) in {None, Dialect.DRAFT_2020_12}:
+            return schema  # judged with everything that it refers to
+        try:
+            return upgrade_schema(schema)
+        except SchemaError as failure:
+            code, faults = schema_faults(failure)
+            for each in faults:
+                keys = _key_path(schema, split_pointer(each["pointer"]))
+                self.violations.append(source.violation((*path, *keys), code, each["message"]))
+            return None
 
     def _target(self, scope: _Scope, fragment: str) -> tuple[Any, KeyPath] | None:
         """The schema that a fragment leads to, and its path in the file."""
@@ -222,6 +239,12 @@ class _Resolver:
 
     def _tell(self, scope: _Scope, path: KeyPath, code: str, message: str) -> None:
         self.violations.append(scope.source.violation(path, code, message))
+
+
+def schema_faults(failure: SchemaError) -> tuple[str, list[Any]]:
+    """The code for a schema that cannot be used, and what is wrong at which of its places."""
+    faults: Any = failure.details.get("violations") or [{"pointer": "", "message": failure.message}]
+    return "schema-too-complex" if isinstance(failure, SchemaTooComplex) else "bad-schema", faults
 
 
 def _slashed(scope: _Scope, fragment: str) -> str:

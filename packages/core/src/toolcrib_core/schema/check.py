@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final
 
 import jsonschema_rs
@@ -16,6 +16,7 @@ from toolcrib_core.schema.limits import SCHEMA_LIMITS, find_limit_fault
 from toolcrib_core.schema.messages import Violation, describe
 from toolcrib_core.schema.pointers import pointer_from
 from toolcrib_core.schema.refs import REFERENCES, SchemaIndex, SchemaNode
+from toolcrib_core.schema.subschemas import APPLICATORS, Form, subschemas
 from toolcrib_core.wording import listed, quoted
 
 MAX_PATTERN_LENGTH: Final = 4096
@@ -23,6 +24,7 @@ PATTERN_OPTIONS: Final = jsonschema_rs.RegexOptions(size_limit=10 * 1024 * 1024,
 """The engine that matches in linear time; it has no look-around and no backreferences."""
 
 _MAX_VIOLATIONS = 100
+_OLDER_FORMS: Final[Mapping[str, Form]] = {**APPLICATORS, "additionalItems": "one", "dependencies": "map"}
 
 
 def check_schema(schema: Mapping[str, object]) -> None:
@@ -42,12 +44,30 @@ def inspect_schema(schema: Mapping[str, object]) -> tuple[dict[str, Any], tuple[
         InvalidSchema: As `check_schema`.
         SchemaTooComplex: As `check_schema`.
     """
+    upgraded = upgrade_schema(schema)
+    return upgraded, _checked_applications(upgraded)
+
+
+def upgrade_schema(schema: Mapping[str, object]) -> dict[str, Any]:
+    """The same schema in draft 2020-12, if it is valid in its own dialect.
+
+    An upgrade leaves out what its dialect does not know, so a schema is judged before it is upgraded. References and
+    the cost of applying it are not looked at; `inspect_schema` does that, too.
+
+    Raises:
+        InvalidSchema: It breaks the rules of its dialect, or the dialect is not one we know.
+        SchemaTooComplex: It is over a bound on depth or size.
+    """
     plain: dict[str, Any] = schema if isinstance(schema, dict) else dict(schema)
     _check_limits(plain)
     dialect = _known_dialect(plain)
     _check_form(plain, dialect)
-    upgraded = upgrade_dialect(plain)
-    return upgraded, _checked_applications(upgraded)
+    if dialect is Dialect.DRAFT_2020_12:
+        return plain
+    foreign = [_foreign_part(pointer) for pointer, part in _parts_of_older(plain) if dialect_of(part) is not dialect]
+    if foreign:
+        raise _invalid(foreign)
+    return upgrade_dialect(plain)
 
 
 def _checked_applications(schema: dict[str, Any]) -> tuple[int, ...]:
@@ -148,7 +168,24 @@ def _pattern_violations(node: SchemaNode) -> Iterator[Violation]:
 
 def _dialect_violations(index: SchemaIndex, node: SchemaNode) -> Iterator[Violation]:
     if node is not index.root and dialect_of(node.schema) is not Dialect.DRAFT_2020_12:
-        yield _at(node, "$schema", "A part of a schema must be in the same dialect as the whole.")
+        yield _foreign_part(node.pointer)
+
+
+def _foreign_part(pointer: str) -> Violation:
+    pointer += "/$schema"
+    message = "A part of a schema must be in the same dialect as the whole."
+    return Violation(pointer=pointer, keyword="$schema", message=message, schema_pointer=pointer)
+
+
+def _parts_of_older(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every part of a schema before 2020-12 that names a dialect, with its pointer."""
+    waiting: list[tuple[str, dict[str, Any]]] = [("", schema)]
+    while waiting:
+        pointer, part = waiting.pop()
+        if "$schema" in part:
+            yield pointer, part
+        inner = chain(subschemas(part, forms=_OLDER_FORMS), subschemas(part, forms={"items": "list"}))
+        waiting += [(pointer + pointer_from(keys), each) for keys, each in inner if isinstance(each, dict)]
 
 
 @lru_cache(maxsize=1024)
