@@ -13,7 +13,7 @@ Json: TypeAlias = dict[str, Any]
 Turn: TypeAlias = Sequence[Json]
 """The parts of one answer."""
 
-_PATH: Final = re.compile(r"/v1beta/models/(?P<model>[^:/]+):(?P<method>generateContent|streamGenerateContent)")
+_PATH: Final = re.compile(r"/v1(beta)?/models/(?P<model>[^:/]+):(?P<method>generateContent|streamGenerateContent)")
 _NAME: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}")
 # Of each name the API takes both spellings, and the client sends both.
 _DECLARATION_KEYS: Final = {
