@@ -19,7 +19,7 @@ from toolcrib_core import (
 )
 from toolcrib_core.providers.loading import LoadedTools
 from toolcrib_core.providers.reading import read_call
-from toolcrib_core.providers.results import Part, error_text, joined_text, result_parts
+from toolcrib_core.providers.results import Part, error_json, joined_text, result_parts
 from toolcrib_core.providers.streams import StreamedCalls
 from toolcrib_core.schema.limits import INSTANCE_LIMITS
 
@@ -108,7 +108,7 @@ def test_what_is_not_text_is_named_where_only_text_is_taken() -> None:
 def test_an_error_is_told_with_its_hint_and_without_its_details() -> None:
     error = MalformedJson("Not JSON.", details={"line": 1})
 
-    assert error_text(error) == '{"error":{"code":"toolbox.malformed-json","message":"Not JSON.","retryable":false}}'
+    assert error_json(error) == '{"error":{"code":"toolbox.malformed-json","message":"Not JSON.","retryable":false}}'
     shown = ResultContent("c", tool_id="t", error=error)
     assert shown.content == ({"type": "text", "text": "Not JSON."},)
     assert repr(shown) == "ResultContent(call_id='c', tool_id='t', error='toolbox.malformed-json')"

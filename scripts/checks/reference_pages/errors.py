@@ -22,7 +22,8 @@ The code is stable and may be branched on; the message is for the model or the p
 Codes under `toolbox.` are toolcrib's own.
 A tool's own codes are `tool.<namespace>.<name>.<what>`, made with `create_tool_error(..., tool=id)`.
 An error of the categories `transient`, `timeout` and `unavailable` is retryable unless it says otherwise.
-All others are not."""
+All others are not.
+`details.excerpt` is what a failed server or program said itself; a model reads it in every provider's result."""
 
 # The order of the page, and what each package is about; one that is not listed comes last under its own name.
 _HEADINGS = {

@@ -125,6 +125,8 @@ def _tell_failure(text: str) -> None:
     told = _value(text)
     if isinstance(told, dict) and isinstance(told.get("message"), str):
         tell(f"error: {printable(told['message'])}")
+        if told.get("excerpt"):
+            tell(f"  {printable(str(told['excerpt']))}")
         if told.get("hint"):
             tell(f"hint: {printable(str(told['hint']))}")
     else:

@@ -89,7 +89,9 @@ class Edge:
 
 
 def tell_error(error: ToolError) -> None:
-    """Write an error and what to do next."""
+    """Write an error, what the server or program said itself, and what to do next."""
+    from toolcrib_core.excerpts import excerpt_text
+
     violations = error.details.get("violations")
     if isinstance(violations, list) and len(violations) > 1:
         tell(f"error: {error.message.removesuffix(_SEE)}:")
@@ -98,5 +100,7 @@ def tell_error(error: ToolError) -> None:
     else:
         # Indented, so that no line of what others said can pass for one of ours.
         tell(f"error: {error.message}".replace("\n", "\n  "))
+    if (said := excerpt_text(error)) is not None:
+        tell(f"  {said}")
     if error.hint:
         tell(f"hint: {error.hint}")

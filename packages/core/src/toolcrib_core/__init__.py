@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         VocabularyError,
         WireNameCollision,
     )
+    from toolcrib_core.excerpts import error_text
     from toolcrib_core.identity import (
         DEFAULT_NAMESPACE,
         ToolIdentity,
@@ -158,6 +159,7 @@ _NAMES = {
         "QueryError ResolutionError SchemaError SchemaTooComplex ToolError ToolErrorCategory UnknownTool "
         "UnknownVersion UnreadableCall UnsupportedTool VocabularyError WireNameCollision"
     ),
+    "excerpts": "error_text",
     "identity": "DEFAULT_NAMESPACE ToolIdentity format_tool_id hash8 normalize_identity parse_tool_id",
     "inspection": "inspect",
     "json_text": "parse_json",
@@ -312,6 +314,7 @@ __all__ = [
     "deserialize_registry",
     "deserialize_tool_definition",
     "digest",
+    "error_text",
     "findability",
     "first_fitting",
     "format_tool_id",

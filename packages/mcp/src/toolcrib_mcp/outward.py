@@ -18,6 +18,7 @@ from toolcrib_core import (
     ToolErrorCategory,
     VocabularyError,
 )
+from toolcrib_core.excerpts import excerpt_text
 from toolcrib_core.json_values import thaw
 from toolcrib_mcp.errors import GatewayError
 from toolcrib_runtime.errors import IdempotencyConflict, OutputTooLarge
@@ -70,10 +71,11 @@ _BY_CATEGORY: Mapping[ToolErrorCategory, str] = {
 
 
 def outward(error: ToolError) -> dict[str, Any]:
-    """The error as a client reads it: `error`, `message`, `retryable`; and `hint`, `path`, `details` where known.
+    """The error as a client reads it: `error`, `message`, `retryable`; if known `hint`, `excerpt`, `path`, `details`.
 
-    What a server wrote beside the protocol, such as the end of its standard error, stays here. What the contract of a
-    tool promises beside that, and the tool has put into `details["contract"]`, stands beside these.
+    The `excerpt` is what the server or program answered in its own words, bounded and marked. What a server wrote
+    beside the protocol, such as the end of its standard error, stays here. What the contract of a tool promises beside
+    that, and the tool has put into `details["contract"]`, stands beside these.
     """
     details = _for_clients({name: thaw(value) for name, value in error.details.items()})
     _shorten_violations(details)
@@ -81,6 +83,8 @@ def outward(error: ToolError) -> dict[str, Any]:
     told: dict[str, Any] = {"error": outward_code(error), "message": error.message}
     if error.hint is not None:
         told["hint"] = error.hint
+    if (said := excerpt_text(error)) is not None:
+        told["excerpt"] = said
     if isinstance(details.get("path"), str):
         told["path"] = details.pop("path")
     told["retryable"] = error.retryable

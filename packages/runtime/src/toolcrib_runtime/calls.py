@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import orjson
 
 from toolcrib_core import ToolCall, ToolError, ToolErrorCategory, digest
+from toolcrib_core.excerpts import error_text
 from toolcrib_core.json_values import JsonObject, JsonValue
 from toolcrib_runtime.policy.approvals import PendingApproval
 
@@ -75,7 +76,7 @@ class ToolResult(NamedTuple):
     def text(self) -> str:
         """What to show to a model, as text: the value (text as it is, the rest as JSON), or what went wrong."""
         if self.error is not None:
-            return str(self.error)
+            return error_text(self.error)
         return self.value if isinstance(self.value, str) else orjson.dumps(self.value).decode()
 
     @property

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from toolcrib_core import ToolDefinition, ToolError, ToolErrorCategory, tool_code_prefix
+from toolcrib_core.excerpts import EXCERPT, MAX_EXCERPT
 from toolcrib_core.schema.limits import INSTANCE_LIMITS, find_limit_fault
 from toolcrib_core.wording import count, quoted
 from toolcrib_runtime.errors import CallError, GuardError, StepFailed, ToolFailed, UnknownOutcome
@@ -39,12 +40,14 @@ class Failure:
 def failure_of(raised: BaseException, definition: ToolDefinition, scrubber: Scrubber) -> Failure:
     """What to make of an exception that the tool's code raised.
 
-    A `ToolError` is taken at its word. Of the errors of our own guards and executors, those that mean a lost answer
-    leave the outcome open, unless their details say `"sent": false`. A failed step was judged when its own call ended.
+    A `ToolError` is taken at its word, and its excerpt is scrubbed. Of the errors of our own guards and executors,
+    those that mean a lost answer leave the outcome open, unless their details say `"sent": false`. A failed step was
+    judged when its own call ended.
     """
     if isinstance(raised, StepFailed):
         return Failure(raised, raised.category is ToolErrorCategory.UNKNOWN_OUTCOME)
     if isinstance(raised, ToolError):
+        scrub_excerpt(raised, scrubber)
         ours = isinstance(raised, GuardError | CallError)
         lost = raised.category in _LEAVES_OPEN and raised.details.get("sent") is not False
         return Failure(raised, ours and lost)
@@ -56,6 +59,13 @@ def failure_of(raised: BaseException, definition: ToolDefinition, scrubber: Scru
         details={"exception": type(raised).__name__, **_group_details(raised)},
     )
     return Failure(error, kind.leaves_open)
+
+
+def scrub_excerpt(error: ToolError, scrubber: Scrubber) -> None:
+    """Take secrets out of what the server or program said itself, before a model reads it; and bound it."""
+    if (excerpt := error.details.get(EXCERPT)) is not None:
+        # Another dict: the one that is there may belong to the code that raised the error.
+        error.details = error.details | {EXCERPT: scrubber.scrub_line(str(excerpt), max_length=MAX_EXCERPT)}
 
 
 def drop_unusable_details(error: ToolError) -> None:
@@ -85,7 +95,7 @@ def unknown_outcome(error: ToolError, definition: ToolDefinition) -> ToolError:
         f"Nobody knows whether {quoted(definition.id)} did its work: {error.message}",
         hint="Look whether the effect is there before you call it again.",
         retryable=False,
-        details={"cause": error.to_dict()},
+        details={"cause": error.to_dict(), **({EXCERPT: error.details[EXCERPT]} if EXCERPT in error.details else {})},
     )
 
 

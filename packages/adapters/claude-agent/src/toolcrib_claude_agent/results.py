@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
+from toolcrib_core.excerpts import error_text
 from toolcrib_core.json_values import JsonObject, freeze, thaw
 from toolcrib_core.providers.results import ResultContent, ResultLike, as_text
 
@@ -15,7 +16,7 @@ def to_claude_agent_result(result: ResultLike) -> JsonObject:
     The blocks are those of the protocol, so that pictures, sounds and resources go as they are.
     """
     if result.error is not None:
-        return {"content": [{"type": "text", "text": str(result.error)}], "isError": True}
+        return {"content": [{"type": "text", "text": error_text(result.error)}], "isError": True}
     content = list(result.content)
     told: JsonObject = {"content": [*content], "isError": False}
     # Claude Code shows structured content in place of the blocks, so it must not say less than they do.

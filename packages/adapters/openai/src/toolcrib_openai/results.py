@@ -8,7 +8,7 @@ from typing import Final
 from toolcrib_core.json_values import JsonObject, JsonValue
 from toolcrib_core.providers.loading import LoadedTools
 from toolcrib_core.providers.parsed import ParsedCall, ParsedCalls
-from toolcrib_core.providers.results import Part, ResultLike, error_text, joined_text, result_parts
+from toolcrib_core.providers.results import Part, ResultLike, error_json, joined_text, result_parts
 from toolcrib_openai.definitions import OpenAITools
 from toolcrib_openai.lazy_loading import additional_tools, loaded_tools
 
@@ -61,7 +61,7 @@ def _search_output(call: ParsedCall, result: ResultLike, tools: OpenAITools) -> 
 
 
 def _text(result: ResultLike) -> str:
-    return error_text(result.error) if result.error is not None else joined_text(result_parts(result))
+    return error_json(result.error) if result.error is not None else joined_text(result_parts(result))
 
 
 def _content(result: ResultLike) -> JsonValue:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from toolcrib_core.calls import ToolCall
 from toolcrib_core.errors import CatalogError
+from toolcrib_core.excerpts import error_text
 from toolcrib_core.json_values import JsonObject, JsonValue
 from toolcrib_core.wording import listed
 
@@ -35,7 +36,7 @@ class BrokenCall(NamedTuple):
     @property
     def content(self) -> tuple[JsonObject, ...]:
         """What to show to the model, as an MCP content block."""
-        return ({"type": "text", "text": str(self.error)},)
+        return ({"type": "text", "text": error_text(self.error)},)
 
     def __repr__(self) -> str:
         return f"BrokenCall(call_id={self.call_id!r}, tool_id={self.tool_id!r}, error={self.error.code!r})"

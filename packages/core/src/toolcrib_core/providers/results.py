@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 import orjson
 
 from toolcrib_core.errors import ToolError
+from toolcrib_core.excerpts import error_text, excerpt_text
 from toolcrib_core.json_values import JsonObject, JsonValue
 
 PartKind: TypeAlias = Literal["text", "image", "audio", "file", "link"]
@@ -52,7 +53,7 @@ class ResultContent(NamedTuple):
     def content(self) -> tuple[JsonObject, ...]:
         """What to show to the model, in the shape of MCP content blocks."""
         if self.error is not None:
-            return ({"type": "text", "text": str(self.error)},)
+            return ({"type": "text", "text": error_text(self.error)},)
         return self.blocks if self.blocks is not None else ({"type": "text", "text": as_text(self.value)},)
 
     def __repr__(self) -> str:
@@ -78,7 +79,7 @@ class Part(NamedTuple):
 def result_parts(result: ResultLike) -> tuple[Part, ...]:
     """The pieces of a result in order; an error is one text. There is always at least one piece."""
     if result.error is not None:
-        return (Part("text", text=str(result.error)),)
+        return (Part("text", text=error_text(result.error)),)
     return tuple(map(_part, result.content)) or (Part("text"),)
 
 
@@ -93,12 +94,17 @@ def joined_text(parts: Iterable[Part]) -> str:
 
 
 def error_object(error: ToolError) -> JsonObject:
-    """The error as a small JSON object, for vendors without a flag for errors: code, message, hint, retryable."""
-    told: JsonObject = {"code": error.code, "message": error.message, "retryable": error.retryable}
-    return told | {"hint": error.hint} if error.hint else told
+    """The error as a small JSON object, for vendors without a flag for errors.
+
+    It has the code, the message, whether to try again, the hint, and as `excerpt` what the server or program said
+    itself, marked as its words.
+    """
+    shown: JsonObject = {"code": error.code, "message": error.message, "retryable": error.retryable}
+    optional: JsonObject = {"hint": error.hint, "excerpt": excerpt_text(error)}
+    return shown | {key: value for key, value in optional.items() if value}
 
 
-def error_text(error: ToolError) -> str:
+def error_json(error: ToolError) -> str:
     """The error as JSON text `{"error": {…}}`, which no model takes for a result."""
     return as_text({"error": error_object(error)})
 
