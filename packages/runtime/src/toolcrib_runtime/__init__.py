@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         IdempotencyConflict,
         InvalidRequest,
         InvalidUrl,
+        JsonPathError,
         LedgerFull,
         LoadFailed,
         LoopDetected,
@@ -80,7 +81,7 @@ _NAMES = {
     "errors": (
         "ApprovalRefused ApprovalRequired BlockedAddress BudgetExhausted CallCancelled CallError "
         "DeadlineExceeded FetchFailed FileUnusable GuardError IdempotencyConflict InvalidRequest InvalidUrl "
-        "LedgerFull LoadFailed LoopDetected MalformedOutput NetworkError NotPermitted OutputTooLarge "
+        "JsonPathError LedgerFull LoadFailed LoopDetected MalformedOutput NetworkError NotPermitted OutputTooLarge "
         "OutsideRoot PathError PolicyError ProcessError ProcessExited ProcessKilled ProcessLimitReached "
         "ProcessNotStarted StepFailed ToolFailed UnknownOutcome UnusableOutput WorkerLost WorkersExhausted"
     ),
@@ -133,6 +134,7 @@ __all__ = [
     "InvalidRequest",
     "InvalidUrl",
     "Invocation",
+    "JsonPathError",
     "Ledger",
     "LedgerFull",
     "LoadFailed",

@@ -10,6 +10,7 @@ ToolError (of core)
     PathError         OutsideRoot, FileUnusable
     ProcessError      ProcessNotStarted, ProcessExited, ProcessKilled, ProcessLimitReached
     MalformedOutput
+  JsonPathError
 """
 
 from __future__ import annotations
@@ -248,3 +249,10 @@ class MalformedOutput(GuardError):
 
     default_code = "toolbox.malformed-output"
     default_category = ToolErrorCategory.OUTPUT_VALIDATION
+
+
+class JsonPathError(ToolError):
+    """A JSONPath cannot be read, or would look at too much; `details["position"]` is the character, counted from 1."""
+
+    default_code = "toolbox.json-path-error"
+    default_category = ToolErrorCategory.VALIDATION

@@ -12,8 +12,8 @@ from toolcrib_core.schema.pointers import pointer_of
 from toolcrib_mcp.views.cursors import Position, foreign_cursor
 from toolcrib_mcp.views.json_rendering import fits, kind_words, label, shortened, whole_json
 from toolcrib_mcp.views.pages import Page, ranged
-from toolcrib_mcp.views.path_walk import Found
 from toolcrib_mcp.views.visible import fitting_length, visible
+from toolcrib_runtime.json_paths import Found
 
 Element: TypeAlias = tuple[str, str | None, JsonValue]
 """What stands before a value, the pointer that leads to it where one can be shown, and the value."""

@@ -12,8 +12,9 @@ from toolcrib_mcp.errors import ViewFailed
 from toolcrib_mcp.views import selectors as known
 from toolcrib_mcp.views.failing import wrong
 from toolcrib_mcp.views.json_pointers import check_pointer
-from toolcrib_mcp.views.path_syntax import MAX_PATH_LENGTH, parse_path
 from toolcrib_mcp.views.selectors import OPERATORS, SELECTORS, Condition, Operator, Order, Selector
+from toolcrib_runtime.errors import JsonPathError
+from toolcrib_runtime.json_paths import MAX_PATH_LENGTH, parse_json_path
 
 MAX_NUMBER: Final = 2**53 - 1
 """Greater numbers are not exact in every reader of JSON."""
@@ -165,7 +166,10 @@ def _path(given: _Fields) -> Selector:
     path = given.text("path", least=1, most=MAX_PATH_LENGTH)
     if path is None:
         raise wrong("`path` is missing.", type_="path")
-    parse_path(path)
+    try:
+        parse_json_path(path)
+    except JsonPathError as error:
+        raise wrong(error.message, type_="path") from None
     return known.Path(path=path)
 
 

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from toolcrib_core import JsonValue
 from toolcrib_core.json_values import JsonScalar
-from toolcrib_mcp.views.path_walk import ORDERINGS, compares
 from toolcrib_mcp.views.selectors import Condition
+from toolcrib_runtime.json_paths import is_equal, is_ordered
 
 Check: TypeAlias = Callable[[JsonValue], bool]
 SortKey: TypeAlias = tuple[int, int | float | str]
@@ -80,7 +80,7 @@ def _equals(value: JsonScalar, *, is_text: bool) -> Check:
     if value is None:
         return is_nothing
     if not is_text:
-        return lambda cell: compares(cell, "==", value)
+        return lambda cell: is_equal(cell, value)
     if isinstance(value, bool):
         word = str(value).lower()
         return lambda cell: isinstance(cell, str) and cell.strip().lower() == word
@@ -92,14 +92,12 @@ def _equals(value: JsonScalar, *, is_text: bool) -> Check:
 def _ordered(op: str, value: JsonScalar, *, is_text: bool) -> Check:
     number = number_in(value) if is_text else None
     if number is None:
-        return lambda cell: compares(cell, op, value)
-
-    ordered = ORDERINGS[op]
+        return lambda cell: is_ordered(cell, op, value)
 
     def holds(cell: JsonValue) -> bool:
         other = number_in(cell)
         # A text that spells no number is compared as a text, where a text was given.
-        return compares(cell, op, value) if other is None else ordered(other, number)
+        return is_ordered(cell, op, value) if other is None else is_ordered(other, op, number)
 
     return holds
 
@@ -112,7 +110,7 @@ def _contains(value: JsonScalar) -> Check:
             case str():
                 return wanted in cell.casefold()
             case list():
-                return any(compares(each, "==", value) for each in cell)
+                return any(is_equal(each, value) for each in cell)
             case dict():
                 return isinstance(value, str) and value in cell
         return False

@@ -67,7 +67,7 @@ class Pointer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Path:
-    """The JSON values that a path finds; `path_syntax` says which part of JSONPath is known."""
+    """The JSON values that a JSONPath (RFC 9535) finds."""
 
     path: str
 

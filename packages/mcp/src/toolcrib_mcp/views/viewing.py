@@ -16,14 +16,14 @@ from toolcrib_mcp.views.json_values import json_value
 from toolcrib_mcp.views.line_lists import line_list_page
 from toolcrib_mcp.views.outlines import MAX_VISITED, column_lines, key_lines, shape_lines
 from toolcrib_mcp.views.pages import DEFAULT_BUDGET, MAX_BUDGET, MIN_BUDGET, Page, View, drawn
-from toolcrib_mcp.views.path_syntax import parse_path
-from toolcrib_mcp.views.path_walk import find
 from toolcrib_mcp.views.row_pages import row_view
 from toolcrib_mcp.views.row_sources import row_source
 from toolcrib_mcp.views.searching import Searching
 from toolcrib_mcp.views.selectors import Selector, type_of
 from toolcrib_mcp.views.text_pages import text_page, text_span
 from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
+from toolcrib_runtime.errors import JsonPathError
+from toolcrib_runtime.json_paths import find_values, parse_json_path
 
 
 def view(
@@ -90,7 +90,10 @@ def _json_drawing(content: bytes, selector: Selector, position: Position | None)
             value = follow(json_value(content), pointer, type_="pointer")
             return lambda room: value_page(value, pointer, position, room=room)
         case known.Path(path=path):
-            found = find(json_value(content), parse_path(path))
+            try:
+                found = find_values(json_value(content), parse_json_path(path))
+            except JsonPathError as error:
+                raise wrong(error.message, hint=f"{error.hint} Or use `rows` or `search`.", type_="path") from None
             return lambda room: found_page(found, position, room=room)
         case known.Keys(pointer=pointer):
             keys = key_lines(follow(json_value(content), pointer, type_="keys"))
