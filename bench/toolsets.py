@@ -128,7 +128,6 @@ def _fill(store: Any, sealer: Sealer, number: int) -> None:
             "user_id": f"user-{each // 10}",
             "toolset_type": "echo",
             "name": f"i-{each % 10}",
-            "name_key": f"i-{each % 10}",
             "settings": "{}",
             "enabled": True,
             "created_at": 0.0,

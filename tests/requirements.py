@@ -44,6 +44,7 @@ _NOTES = {
     "GW-7.1": 'the JSON of the cards is in `_meta["io.toolcrib/cards"]` (CL-1)',
     "GW-8.3": "a tool that its server declares read-only runs without a question (CL-19)",
     "CL-20": "the address comes with the console, and what `install` sets with `install`",
+    "TS-2": "names that differ in case are two names (CT-27)",
     "RT-19": "an engine for more than one machine comes later",
 }
 

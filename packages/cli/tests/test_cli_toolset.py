@@ -85,7 +85,7 @@ def test_a_toolset_is_made_switched_on_used_and_deleted(desk: Desk, exa: Service
     made = desk.search()
     assert "off for everybody" not in desk.fine("toolset", "enable", EXA)
     assert [each["available"] for each in desk.json("toolset", "list")["toolsets"]] == [True]
-    assert desk.json("toolset", "show", "MY-SEARCH")["tools"] == ["answer", "contents", "find_similar", "search"]
+    assert desk.json("toolset", "show", "my-search")["tools"] == ["answer", "contents", "find_similar", "search"]
 
     answer = desk.json("toolset", "run", "my-search", "search", "--args", '{"query": "cribs"}')
 
@@ -123,7 +123,7 @@ def test_wrong_input_gets_a_clear_error(desk: Desk) -> None:
     (desk.folder / "wrong.json").write_text("[]", encoding="utf-8")
 
     assert isinstance(
-        desk.refused("toolset", "create", EXA, "MY-search", "--key-file", "-", text="k"), InstanceNameExists
+        desk.refused("toolset", "create", EXA, "my-search", "--key-file", "-", text="k"), InstanceNameExists
     )
     assert isinstance(desk.refused("toolset", "create", "none", "x", "--key-file", "-", text="k"), InvalidToolsetType)
     assert isinstance(desk.refused("toolset", "create", EXA, "x", "--key-file", "-", text="a\nb"), InvalidApiKey)

@@ -15,9 +15,10 @@ from toolset_kit import ALICE, BOB, CANARY, KEY, Echo
 from toolcrib_store import Store
 from toolcrib_toolsets.api import PREFIX, Principal, management_api
 from toolcrib_toolsets.api.bounding import Bounded
-from toolcrib_toolsets.contract import Role, ToolsetScope
+from toolcrib_toolsets.contract import FunctionDefinition, Role, ToolsetScope
 from toolcrib_toolsets.service import ToolsetService
 from toolcrib_toolsets.tables import TOOLSETS
+from toolcrib_toolsets.types import ExaWebSearch, ToolsetKinds
 
 TOKENS = {
     "alice": Principal(name=ALICE, role=Role.USER),
@@ -196,7 +197,7 @@ async def test_what_no_database_takes_is_refused(api: Api) -> None:
     assert (await api("alice", "POST", f"/toolsets/{made}/tools/%00/execute", SAY))[0] == 404
 
 
-@pytest.mark.req("TS-8")
+@pytest.mark.req("TS-8", "CT-10")
 async def test_each_refusal_has_its_status_and_its_name(api: Api) -> None:
     made = await _made(api)
     tries = {
@@ -204,17 +205,98 @@ async def test_each_refusal_has_its_status_and_its_name(api: Api) -> None:
         "invalid_toolset_type": ("POST", "/toolsets", {**NEW, "toolsetType": "none", "name": "b"}, 400),
         "api_key_required": ("POST", "/toolsets", {"toolsetType": "echo", "name": "b"}, 400),
         "invalid_settings": ("POST", "/toolsets", {**NEW, "name": "b", "settings": {"bad": 1}}, 400),
-        "invalid_request": ("POST", "/toolsets", {**NEW, "name": "no spaces"}, 400),
+        "invalid_request": ("POST", "/toolsets", {**NEW, "name": ["b"]}, 400),
+        "invalid_instance_name": ("POST", "/toolsets", {**NEW, "name": "no spaces"}, 400),
+        "invalid_instance_description": ("POST", "/toolsets", {**NEW, "name": "b", "description": "x" * 256}, 400),
+        "invalid_api_key": ("POST", "/toolsets", {**NEW, "name": "b", "apiKey": ""}, 400),
+        "instance_not_found": ("GET", f"/toolsets/{'x' * 300}", None, 404),
         "toolset_type_disabled": ("POST", f"/toolsets/{made}/tools/say/execute", SAY, 400),
     }
     for name, (method, path, body, expected) in tries.items():
         status, told = await api("alice", method, path, body)
         assert (status, told["error"]) == (expected, name)
+    too_long = "Invalid toolset name: name exceeds 24 characters"
+    wrong = [
+        ({"name": "x" * 25}, "invalid_instance_name", too_long),
+        ({"name": ""}, "invalid_instance_name", "Invalid toolset name: name cannot be empty"),
+        (
+            {"description": "x" * 256},
+            "invalid_instance_description",
+            "Invalid toolset description: description exceeds 255 characters",
+        ),
+        ({"apiKey": {"action": "set", "value": ""}}, "invalid_api_key", None),
+    ]
+    for change, name, message in wrong:
+        status, told = await api("alice", "PUT", f"/toolsets/{made}", {**CHANGED, **change})
+        assert (status, told["error"]) == (400, name)
+        assert message is None or told["message"] == message
     await api("admin", "PUT", "/toolset_types/echo/app-config")
     status, told = await api("alice", "POST", f"/toolsets/{made}/tools/none/execute", SAY)
     assert (status, told["error"]) == (404, "method_not_found")
     status, told = await api("alice", "POST", f"/toolsets/{made}/tools/say/execute", {"params": {"txt": 1}})
     assert (status, told["error"]["category"]) == (200, "validation")
+
+
+@pytest.mark.req("CT-10")
+@pytest.mark.parametrize(
+    ("method", "path", "status", "name"),
+    [
+        ("GET", "/nothing", 404, "not_found"),
+        ("PATCH", "/toolsets", 405, "method_not_allowed"),
+        ("POST", "/toolset_types", 405, "method_not_allowed"),
+    ],
+)
+async def test_an_address_or_a_method_that_is_not_there_is_refused_in_the_shape_of_all_errors(
+    api: Api, method: str, path: str, status: int, name: str
+) -> None:
+    answered, told = await api("alice", method, path)
+
+    assert (answered, told["error"]) == (status, name)
+    assert told.keys() == {"error", "code", "message", "hint", "details"}
+
+
+def _api_of(service: ToolsetService, **options: bool) -> httpx2.AsyncClient:
+    application = management_api(service, authenticate=_authenticate, version="1", **options)
+    return httpx2.AsyncClient(transport=httpx2.ASGITransport(app=application), base_url="http://toolcrib.example")
+
+
+@pytest.mark.req("CT-10", "TS-8")
+async def test_the_operator_may_let_foreign_instances_be_known(service: ToolsetService) -> None:
+    made = await service.create_instance(ALICE, "echo", "mine", api_key=KEY)
+    async with _api_of(service, hide_foreign=False) as client:
+        status, told = await Api(client)("bob", "GET", f"/toolsets/{made.id}")
+
+    assert (status, told["error"]) == (403, "instance_not_owned")
+    assert told["message"] == "You don't have permission to access this toolset instance"
+
+
+@pytest.mark.req("CT-10")
+async def test_an_instance_without_a_description_has_none_in_its_answer(api: Api) -> None:
+    made = await _made(api)
+
+    one, listed = (await api("alice", "GET", f"/toolsets/{made}"))[1], (await api("alice", "GET", "/toolsets"))[1]
+
+    assert all("description" not in each for each in (one, *listed["toolsets"]))
+
+
+@pytest.mark.req("CT-10", "TS-14")
+async def test_types_list_their_tools_in_the_form_of_the_contract(
+    service: ToolsetService, toolset_store: Store
+) -> None:
+    exa = ToolsetService(toolset_store, service._rows._sealer, ToolsetKinds([ExaWebSearch()]))
+    async with _api_of(exa) as client:
+        status, told = await Api(client)("alice", "GET", "/toolset_types")
+
+    [listed] = told["types"]
+    assert (status, listed["toolsetId"], listed["appEnabled"]) == (200, "builtin-exa-web-search", False)
+    tools = exa.list_all_tool_definitions()
+    assert [each["function"]["name"] for each in listed["tools"]] == [each.name for each in tools]
+    assert {each["type"] for each in listed["tools"]} == {"function"}
+    functions = [FunctionDefinition.of(each) for each in tools]
+    assert [each["function"] for each in listed["tools"]] == [each.model_dump(by_alias=True) for each in functions]
+    assert functions[0].parameters["required"]
+    [config] = await exa.list_app_toolset_configs()
+    assert (config.toolset_id, config.updated_by, config.enabled) == ("builtin-exa-web-search", "system", False)
 
 
 @pytest.mark.req("TS-11")

@@ -59,11 +59,14 @@ async def test_an_instance_is_what_was_made_and_holds_no_key(service: ToolsetSer
 
     assert await service.get_instance(ALICE, made.id) == made
     assert await service.list_instances(ALICE) == [made]
+    assert Toolset.model_validate_json(made.model_dump_json()) == made
     assert uuid.UUID(made.id).version == 4
     assert made.model_dump(by_alias=True).keys() == {
         "id", "name", "toolsetType", "description", "enabled", "createdAt", "updatedAt",
     }  # fmt: skip
     assert CANARY not in made.model_dump_json() + repr(made)
+    bare = await service.create_instance(ALICE, "echo", "bare", api_key=KEY)
+    assert "description" not in bare.model_dump() | bare.model_dump(mode="json", by_alias=True)
     assert await service.has_api_key(ALICE, made.id)
 
 
@@ -84,7 +87,7 @@ async def test_creating_fails_at_the_first_check_that_fails(service: ToolsetServ
     with pytest.raises(InvalidSettings):
         await service.create_instance(ALICE, "echo", "taken", api_key=KEY, settings={"bad": 1})
     with pytest.raises(InstanceNameExists):
-        await service.create_instance(ALICE, "echo", "TAKEN", api_key=KEY)
+        await service.create_instance(ALICE, "echo", "taken", api_key=KEY)
     assert [each.name for each in await service.list_instances(ALICE)] == ["taken"]
 
 
@@ -98,12 +101,19 @@ async def test_a_type_that_needs_no_key_can_do_without(service: ToolsetService) 
 
 
 @pytest.mark.req("TS-2", "TS-4")
-async def test_a_name_is_unique_for_its_user_in_whatever_case(service: ToolsetService) -> None:
-    await _made(service, "Search")
+@pytest.mark.req("CT-27")
+async def test_a_name_is_unique_for_its_user_and_its_case_counts(service: ToolsetService) -> None:
+    made = await _made(service, "Search")
 
+    with pytest.raises(InstanceNameExists, match=r"^Toolset toolset name 'Search' already exists "):
+        await _made(service, "Search")
+    other = await _made(service, "search")
+    await _made(service, "Search", user=BOB)
+    assert [each.id for each in await service.list_instances(ALICE)] == [made.id, other.id]
     with pytest.raises(InstanceNameExists):
-        await _made(service, "sEARCH")
-    await _made(service, "search", user=BOB)
+        await service.update_instance(
+            ALICE, other.id, name="Search", description=None, enabled=True, api_key=KeepApiKey()
+        )
 
 
 @pytest.mark.req("TS-6", "TS-7")
@@ -141,7 +151,7 @@ async def test_updating_fails_at_the_first_check_that_fails(service: ToolsetServ
     with pytest.raises(InvalidInstanceName):
         await update(ALICE, made.id, "bad name")
     with pytest.raises(InstanceNameExists):
-        await update(ALICE, made.id, "OTHER")
+        await update(ALICE, made.id, "other")
     assert await service.get_instance(ALICE, made.id) == made
     assert await service.get_instance(ALICE, other.id) == other
 
@@ -246,7 +256,7 @@ async def test_types_are_off_until_an_administrator_switches_them_on(service: To
     assert [each.id for each in await service.available_instances(ALICE)] == [made.id]
     assert await service.available_instances(ALICE, scopes=frozenset()) == []
     [config] = await service.list_app_toolset_configs()
-    assert (config.toolset_type, config.enabled, config.updated_by) == ("echo", True, "admin")
+    assert (config.toolset_id, config.enabled, config.updated_by) == ("echo", True, "admin")
     with pytest.raises(InvalidToolsetType):
         await service.set_app_toolset_enabled("none", enabled=True, updated_by="admin")
 
@@ -255,7 +265,7 @@ async def test_types_are_off_until_an_administrator_switches_them_on(service: To
 async def test_administrators_see_types_with_their_switches(service: ToolsetService) -> None:
     await _on(service)
 
-    assert {each.toolset_type: each.app_enabled for each in await service.list_types_with_tools()} == {
+    assert {each.toolset_id: each.app_enabled for each in await service.list_types_with_tools()} == {
         "echo": True,
         "free": False,
     }
@@ -298,22 +308,21 @@ async def test_what_is_open_for_an_instance_is_kept_between_calls_and_opened_ane
 @pytest.mark.fault("H7")
 async def test_of_many_creates_and_renames_at_once_one_wins(service: ToolsetService) -> None:
     rename = [await _made(service, f"old-{number}") for number in range(10)]
-    spellings = ["wanted", "WANTED", "Wanted", "wAnTeD"]
 
-    async def create(number: int) -> Toolset:
-        return await _made(service, spellings[number % 4])
+    async def create() -> Toolset:
+        return await _made(service, "wanted")
 
     async def renamed(each: Toolset) -> Toolset:
         return await service.update_instance(
             ALICE, each.id, name="wanted", description=None, enabled=True, api_key=KeepApiKey()
         )
 
-    tries = [*(create(number) for number in range(20)), *map(renamed, rename)]
+    tries = [*(create() for _ in range(20)), *map(renamed, rename)]
     outcomes = await asyncio.gather(*tries, return_exceptions=True)
 
     assert sum(isinstance(each, Toolset) for each in outcomes) == 1
     assert {type(each) for each in outcomes} == {Toolset, InstanceNameExists}
-    assert sum(each.name.lower() == "wanted" for each in await service.list_instances(ALICE)) == 1
+    assert sum(each.name == "wanted" for each in await service.list_instances(ALICE)) == 1
 
 
 @pytest.mark.req("TS-4")
@@ -321,11 +330,12 @@ async def test_rows_are_found_by_id_by_name_and_by_type(service: ToolsetService)
     made = await _made(service, "Name")
     rows: ToolsetRows = service._rows
 
-    by_id, by_name = rows.get_toolset_by_id(made.id), rows.get_toolset_by_name(ALICE, "nAME")
+    by_id, by_name = rows.get_toolset_by_id(made.id), rows.get_toolset_by_name(ALICE, "Name")
     assert by_id == by_name
     assert rows.list_toolsets_by_type(ALICE, "echo") == [by_id]
     assert rows.list_toolsets_by_type(ALICE, "free") == []
     assert rows.get_toolset_by_name(BOB, "Name") is None
+    assert rows.get_toolset_by_name(ALICE, "nAME") is None
     assert rows.get_toolset_api_key(made.id) == KEY
     assert rows.get_toolset_api_key("none") is None
     assert by_id is not None

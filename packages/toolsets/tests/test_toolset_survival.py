@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import time
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
@@ -97,7 +98,7 @@ store = open_store(sys.argv[1], lines=[TOOLSETS_LINE])
 service = ToolsetService(store, open_sealer(store, MasterKey(b"m" * 32)), ToolsetKinds([ExaWebSearch()]))
 print("ready", flush=True)
 for line in sys.stdin:
-    name = f"Race-{line.strip()}" if sys.argv[2] == "1" else f"race-{line.strip()}"
+    name = f"race-{line.strip()}"
     try:
         asyncio.run(service.create_instance("alice", "builtin-exa-web-search", name, api_key=Secret("k")))
         print("won", flush=True)
@@ -157,12 +158,12 @@ async def test_a_rotation_that_is_killed_again_and_again_leaves_every_key_readab
 def test_of_two_processes_that_make_one_name_exactly_one_wins_every_time(store_url: str) -> None:
     racers = [
         subprocess.Popen(
-            [sys.executable, "-c", _RACER, store_url, str(number)],
+            [sys.executable, "-c", _RACER, store_url],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
-        for number in range(2)
+        for _ in range(2)
     ]
     outcomes = []
     try:
@@ -182,9 +183,10 @@ def test_of_two_processes_that_make_one_name_exactly_one_wins_every_time(store_u
     assert outcomes == [["lost\n", "won\n"]] * RACES
 
 
-@pytest.mark.req("TS-3")
+@pytest.mark.req("TS-3", "CT-10")
 @pytest.mark.fault("H9")
 def test_the_tables_come_and_go_by_migrations_and_are_those_of_the_code(store_url: str) -> None:
+    before = time.time()
     with open_store(store_url, lines=[TOOLSETS_LINE]) as store:
         with store.reading() as connection:
             names = set(inspect(connection).get_table_names())
@@ -192,8 +194,11 @@ def test_the_tables_come_and_go_by_migrations_and_are_those_of_the_code(store_ur
                 table.name: {each["name"] for each in inspect(connection).get_columns(table.name)}
                 for table in METADATA.sorted_tables
             }
+            indexes = {each["name"]: each["column_names"] for each in inspect(connection).get_indexes("toolsets")}
             unique = inspect(connection).get_unique_constraints("toolsets")
-            seeded = connection.exec_driver_sql("SELECT toolset_id, updated_by FROM app_toolset_configs").all()
+            seeded = connection.exec_driver_sql(
+                "SELECT toolset_id, updated_by, created_at, updated_at FROM app_toolset_configs"
+            ).one()
             enabled = connection.exec_driver_sql("SELECT count(*) FROM app_toolset_configs WHERE enabled").scalar()
         with store.writing() as connection:
             migrate_to(connection, TOOLSETS_LINE, BASE, name="test")
@@ -202,8 +207,15 @@ def test_the_tables_come_and_go_by_migrations_and_are_those_of_the_code(store_ur
 
     assert names >= {each.name for each in METADATA.sorted_tables}
     assert columns == {table.name: set(table.columns.keys()) for table in METADATA.sorted_tables}
-    assert [each["column_names"] for each in unique] == [["user_id", "name_key"]]
-    assert ([tuple(each) for each in seeded], enabled) == ([("builtin-exa-web-search", "system")], 0)
+    assert [each["column_names"] for each in unique] == [["user_id", "name"]]
+    for name, expected in (
+        ("user_id", "user_id"),
+        ("toolset_type", "toolset_type"),
+        ("user_type", "user_id toolset_type"),
+    ):
+        assert indexes[f"ix_toolsets_{name}"] == expected.split()
+    assert (*seeded[:2], enabled) == ("builtin-exa-web-search", "system", 0)
+    assert before <= seeded.created_at == seeded.updated_at <= time.time()
     assert left == set()
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Literal, Self
 
+import orjson
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
@@ -40,7 +41,8 @@ class Toolset(_Wire):
     """A UUID."""
     name: str
     toolset_type: str
-    description: str | None = None
+    description: str | None = Field(default=None, exclude_if=lambda text: text is None)
+    """Left out where there is none."""
     enabled: bool
     created_at: datetime
     updated_at: datetime
@@ -53,6 +55,21 @@ class ToolsetState(_Wire):
     has_api_key: bool
     available: bool
     """Whether it could be called now: both switches on, and a key where one is needed."""
+
+
+class FunctionDefinition(_Wire):
+    """The function within a tool, as model providers write it: its name, what it does, and its parameters."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, JsonValue]
+    """The JSON Schema of its arguments."""
+
+    @classmethod
+    def of(cls, tool: ToolDefinition) -> Self:
+        """The function of a tool."""
+        schema = orjson.loads(tool.wire_json)["inputSchema"]
+        return cls(name=tool.name, description=tool.description or "", parameters=schema)
 
 
 class ToolsetDefinition(_Wire):
@@ -69,7 +86,8 @@ class ToolsetDefinition(_Wire):
 class ToolsetWithTools(_Wire):
     """A type as administrators see it: with the switch for everybody."""
 
-    toolset_type: str
+    toolset_id: str
+    """The name of the type."""
     name: str
     description: str
     app_enabled: bool
@@ -79,7 +97,8 @@ class ToolsetWithTools(_Wire):
 class AppToolsetConfig(_Wire):
     """The switch of a type for everybody, and who moved it last."""
 
-    toolset_type: str
+    toolset_id: str
+    """The name of the type."""
     enabled: bool
     updated_by: str
     created_at: datetime

@@ -16,20 +16,17 @@ from typing import ClassVar, Final, Self
 
 from toolcrib_core import ToolError, ToolErrorCategory
 
-# One place for every sentence, so that all surfaces say the same: (message, hint).
+# One place for every sentence, so that all surfaces say the same: (message, hint). The first five are the contract's.
 MESSAGES: Final[dict[str, tuple[str, str | None]]] = {
     "instance_not_found": (
-        "There is no toolset instance {subject}.",
+        "Toolset instance '{id}' not found",
         "List the instances that there are, and use an id of that list.",
     ),
-    "instance_not_owned": ("The toolset instance {subject} belongs to somebody else.", None),
-    "instance_name_exists": (
-        "There is already a toolset instance called {subject}.",
-        "Take another name: names that differ in case only count as the same.",
-    ),
-    "invalid_instance_name": ("The name of a toolset instance is wrong: {reason}.", "An example is `my-search`."),
-    "invalid_instance_description": ("The description of a toolset instance is wrong: {reason}.", None),
-    "invalid_toolset_type": ("There is no toolset type {subject}.", "These are known: {known}."),
+    "instance_not_owned": ("You don't have permission to access this toolset instance", None),
+    "instance_name_exists": ("Toolset toolset name '{name}' already exists", "Take another name."),
+    "invalid_instance_name": ("Invalid toolset name: {reason}", "An example is `my-search`."),
+    "invalid_instance_description": ("Invalid toolset description: {reason}", None),
+    "invalid_toolset_type": ("Invalid toolset type: {toolset_type}", "These are known: {known}."),
     "toolset_type_disabled": (
         "The toolset type {subject} is switched off for everybody.",
         "An administrator can switch it on: `toolcrib toolset enable`.",
@@ -91,7 +88,7 @@ class InstanceNotOwned(ToolsetError):
 
 
 class InstanceNameExists(ToolsetError):
-    """The user has an instance of this name, in whatever case."""
+    """The user has an instance of this name."""
 
     default_code = "toolbox.instance-name-exists"
     default_category = ToolErrorCategory.CONFLICT

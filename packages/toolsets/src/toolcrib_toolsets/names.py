@@ -25,11 +25,11 @@ def validate_toolset_name(name: str) -> None:
         InvalidInstanceName: It is none.
     """
     if not name:
-        raise InvalidInstanceName.because("it is empty")
+        raise InvalidInstanceName.because("name cannot be empty")
     if len(name) > MAX_TOOLSET_NAME_LEN:
-        raise InvalidInstanceName.because(f"it has more than {MAX_TOOLSET_NAME_LEN} characters")
+        raise InvalidInstanceName.because(f"name exceeds {MAX_TOOLSET_NAME_LEN} characters")
     if not _NAME.fullmatch(name):
-        raise InvalidInstanceName.because("only the letters A to Z and a to z, digits and hyphens are allowed")
+        raise InvalidInstanceName.because("name must contain only alphanumeric characters and hyphens")
 
 
 def validate_toolset_description(description: str) -> None:
@@ -39,11 +39,6 @@ def validate_toolset_description(description: str) -> None:
         InvalidDescription: It is too long, or has a character that cannot be shown.
     """
     if len(description) > MAX_TOOLSET_DESCRIPTION_LEN:
-        raise InvalidDescription.because(f"it has more than {MAX_TOOLSET_DESCRIPTION_LEN} characters")
+        raise InvalidDescription.because(f"description exceeds {MAX_TOOLSET_DESCRIPTION_LEN} characters")
     if _UNPRINTABLE.search(description):
-        raise InvalidDescription.because("it must be one line of characters that can be shown")
-
-
-def name_key(name: str) -> str:
-    """What two names have in common that count as the same: their letters, whatever their case."""
-    return name.lower()
+        raise InvalidDescription.because("description must be one line of printable characters")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from toolcrib_core import ToolDefinition
 from toolcrib_store import Store
 from toolcrib_toolsets.contract import AppToolsetConfig, ToolsetDefinition, ToolsetWithTools
 from toolcrib_toolsets.scopes import Scopes, refuse_out_of_scope
@@ -21,6 +22,10 @@ class ToolsetTypes:
     def list_toolset_types(self) -> list[ToolsetDefinition]:
         """All types, by name."""
         return [kind.definition for kind in self.kinds]
+
+    def list_all_tool_definitions(self) -> list[ToolDefinition]:
+        """The tools of all types that are known without an instance, by type."""
+        return [tool for each in self.list_toolset_types() for tool in each.tools]
 
     def get_toolset_type(self, toolset_type: str) -> ToolsetDefinition | None:
         """A type, if there is one of that name."""
@@ -44,16 +49,16 @@ class ToolsetTypes:
         config = await self.get_app_toolset_config(toolset_type)
         return config is not None and config.enabled
 
-    async def get_app_toolset_config(self, toolset_type: str) -> AppToolsetConfig | None:
+    async def get_app_toolset_config(self, toolset_id: str) -> AppToolsetConfig | None:
         """The switch of a type.
 
         Raises:
             StoreError: The database failed.
         """
-        return await asyncio.to_thread(self._switches.get, toolset_type)
+        return await asyncio.to_thread(self._switches.get, toolset_id)
 
     async def set_app_toolset_enabled(
-        self, toolset_type: str, *, enabled: bool, updated_by: str, scopes: Scopes = None
+        self, toolset_id: str, *, enabled: bool, updated_by: str, scopes: Scopes = None
     ) -> AppToolsetConfig:
         """Switch a type on or off for everybody; calls under way end as they would.
 
@@ -61,9 +66,9 @@ class ToolsetTypes:
             InvalidToolsetType: There is no such type.
             TypeOutOfScope: The access token does not reach it.
         """
-        self.validate_toolset_type(toolset_type)
-        refuse_out_of_scope(toolset_type, scopes)
-        return await asyncio.to_thread(self._switches.move, toolset_type, enabled=enabled, by=updated_by)
+        self.validate_toolset_type(toolset_id)
+        refuse_out_of_scope(toolset_id, scopes)
+        return await asyncio.to_thread(self._switches.move, toolset_id, enabled=enabled, by=updated_by)
 
     async def list_app_toolset_configs(self) -> list[AppToolsetConfig]:
         """The switches of all types that there are.
@@ -83,7 +88,7 @@ class ToolsetTypes:
         switches = await asyncio.to_thread(self._switches.all)
         return [
             ToolsetWithTools(
-                toolset_type=each.toolset_type,
+                toolset_id=each.toolset_type,
                 name=each.name,
                 description=each.description,
                 app_enabled=each.toolset_type in switches and switches[each.toolset_type].enabled,

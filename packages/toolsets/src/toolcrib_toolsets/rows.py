@@ -11,12 +11,11 @@ import orjson
 from pydantic import JsonValue
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
-from toolcrib_core.wording import quoted
+from toolcrib_core.wording import quoted, shown
 from toolcrib_runtime.guards.secrets import Secret
 from toolcrib_store import Store
 from toolcrib_toolsets.contract import ApiKeyUpdate, KeepApiKey, Toolset
 from toolcrib_toolsets.errors import InstanceNameExists, InvalidSettings, WrongMasterKey
-from toolcrib_toolsets.names import name_key
 from toolcrib_toolsets.sealing import Place, Sealed, Sealing
 from toolcrib_toolsets.tables import MASTER_KEYS, RETIRED, TOOLSETS
 
@@ -76,12 +75,12 @@ class ToolsetRows:
         return None if "\x00" in toolset_id else self._one(TOOLSETS.c.id == toolset_id)
 
     def get_toolset_by_name(self, user_id: str, name: str) -> ToolsetRow | None:
-        """The instance of a user by its name, in whatever case.
+        """The instance of a user by its name; case counts.
 
         Raises:
             StoreError: The database failed.
         """
-        return self._one(TOOLSETS.c.user_id == user_id, TOOLSETS.c.name_key == name_key(name))
+        return self._one(TOOLSETS.c.user_id == user_id, TOOLSETS.c.name == name)
 
     def list_toolsets(self, user_id: str) -> list[ToolsetRow]:
         """All instances of a user, by name.
@@ -103,7 +102,7 @@ class ToolsetRows:
         """Insert an instance with its key; never replaces one.
 
         Raises:
-            InstanceNameExists: The user has one of this name, in whatever case.
+            InstanceNameExists: The user has one of this name.
             InvalidSettings: What it is set to cannot be kept.
             WrongMasterKey: The master key is no longer that of the database.
             StoreError: The database failed.
@@ -124,7 +123,7 @@ class ToolsetRows:
         Its key and, without `settings`, what it is set to stay as they are when it is written.
 
         Raises:
-            InstanceNameExists: The user has another one of this name, in whatever case.
+            InstanceNameExists: The user has another one of this name.
             InvalidSettings: What it is set to cannot be kept.
             WrongMasterKey: The master key is no longer that of the database.
             StoreError: The database failed.
@@ -182,8 +181,9 @@ class ToolsetRows:
 
     def _all(self, *conditions: Any) -> list[ToolsetRow]:
         with self._store.reading() as connection:
-            chosen = select(TOOLSETS).where(*conditions).order_by(TOOLSETS.c.name_key)
-            return [read_row(each) for each in connection.execute(chosen)]
+            found = [read_row(each) for each in connection.execute(select(TOOLSETS).where(*conditions))]
+        # Sorted here: the databases disagree about the order of upper and lower case.
+        return sorted(found, key=lambda row: row.name)
 
 
 def read_row(row: Row[Any]) -> ToolsetRow:
@@ -233,11 +233,11 @@ def _refuse_taken(connection: Connection, row: ToolsetRow) -> None:
     # There is one writer at a time: what is free now stays free until the end.
     taken = connection.scalar(
         select(TOOLSETS.c.id).where(
-            TOOLSETS.c.user_id == row.user_id, TOOLSETS.c.name_key == name_key(row.name), TOOLSETS.c.id != row.id
+            TOOLSETS.c.user_id == row.user_id, TOOLSETS.c.name == row.name, TOOLSETS.c.id != row.id
         )
     )
     if taken is not None:
-        raise InstanceNameExists.of(subject=quoted(row.name))
+        raise InstanceNameExists.of(name=shown(row.name))
 
 
 def _columns(row: ToolsetRow) -> dict[str, Any]:
@@ -245,7 +245,6 @@ def _columns(row: ToolsetRow) -> dict[str, Any]:
         "user_id": row.user_id,
         "toolset_type": row.toolset_type,
         "name": row.name,
-        "name_key": name_key(row.name),
         "description": row.description,
         "settings": _text_of(row.settings),
         "enabled": row.enabled,

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pydantic import JsonValue
 
 from toolcrib_core import ToolDefinition
-from toolcrib_core.wording import quoted
+from toolcrib_core.wording import quoted, shown
 from toolcrib_runtime.guards.secrets import Secret
 from toolcrib_store import Store
 from toolcrib_toolsets.contract import (
@@ -21,6 +21,7 @@ from toolcrib_toolsets.contract import (
     ToolsetExecutionRequest,
     ToolsetExecutionResponse,
     ToolsetState,
+    read_api_key,
 )
 from toolcrib_toolsets.errors import (
     ApiKeyRequired,
@@ -33,7 +34,7 @@ from toolcrib_toolsets.errors import (
 )
 from toolcrib_toolsets.hiding import without_key
 from toolcrib_toolsets.method_calls import call_method
-from toolcrib_toolsets.names import name_key, validate_toolset_description, validate_toolset_name
+from toolcrib_toolsets.names import validate_toolset_description, validate_toolset_name
 from toolcrib_toolsets.offered_types import ToolsetTypes
 from toolcrib_toolsets.opened import OpenToolsets
 from toolcrib_toolsets.rows import ToolsetRow, ToolsetRows
@@ -114,8 +115,9 @@ class ToolsetService(ToolsetTypes):
             InvalidToolsetType: There is no such type.
             TypeOutOfScope: The access token does not reach it.
             ApiKeyRequired: The type needs a key.
+            InvalidApiKey: The key is none.
             ToolsetError: The type cannot be set to that.
-            InstanceNameExists: The user has one of this name, in whatever case.
+            InstanceNameExists: The user has one of this name.
         """
         validate_toolset_name(name)
         validate_toolset_description(description or "")
@@ -123,6 +125,8 @@ class ToolsetService(ToolsetTypes):
         refuse_out_of_scope(toolset_type, scopes)
         if api_key is None and kind.definition.requires_api_key:
             raise ApiKeyRequired.of(subject=quoted(toolset_type))
+        if api_key is not None:
+            read_api_key(api_key.reveal())
         # In a thread: a long document is long to read, and everybody else would wait.
         checked = await asyncio.to_thread(kind.check_settings, settings or {})
         await self._refuse_taken(user_id, name)
@@ -161,13 +165,16 @@ class ToolsetService(ToolsetTypes):
             TypeOutOfScope: The access token does not reach its type.
             InvalidInstanceName: The name is none.
             InvalidDescription: The description is none.
-            InstanceNameExists: The user has another one of this name, in whatever case.
+            InstanceNameExists: The user has another one of this name.
+            InvalidApiKey: The key is none.
         """
         row = await self._owned(user_id, instance_id, scopes)
         validate_toolset_name(name)
         validate_toolset_description(description or "")
-        if name_key(name) != name_key(row.name):
+        if name != row.name:
             await self._refuse_taken(user_id, name)
+        if isinstance(api_key, SetApiKey) and api_key.value is not None:
+            read_api_key(api_key.value.reveal())
         if settings is not None:
             settings = await asyncio.to_thread(self.kinds.known(row.toolset_type).check_settings, settings)
         now = self._store.now()
@@ -257,13 +264,13 @@ class ToolsetService(ToolsetTypes):
         if row is None:
             raise _not_found(instance_id)
         if row.user_id != user_id:
-            raise InstanceNotOwned.of(subject=quoted(instance_id))
+            raise InstanceNotOwned.of()
         refuse_out_of_scope(row.toolset_type, scopes)
         return row
 
     async def _refuse_taken(self, user_id: str, name: str) -> None:
         if await asyncio.to_thread(self._rows.get_toolset_by_name, user_id, name) is not None:
-            raise InstanceNameExists.of(subject=quoted(name))
+            raise InstanceNameExists.of(name=shown(name))
 
     async def _usable(self, row: ToolsetRow) -> ToolsetKind:
         kind = self.kinds.known(row.toolset_type)
@@ -302,4 +309,4 @@ class ToolsetService(ToolsetTypes):
 
 
 def _not_found(instance_id: str) -> InstanceNotFound:
-    return InstanceNotFound.of(subject=quoted(instance_id))
+    return InstanceNotFound.of(id=shown(instance_id))

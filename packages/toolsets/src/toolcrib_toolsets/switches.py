@@ -18,14 +18,14 @@ class Switches:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def get(self, toolset_type: str) -> AppToolsetConfig | None:
+    def get(self, toolset_id: str) -> AppToolsetConfig | None:
         """The switch of a type, if anybody has ever moved it.
 
         Raises:
             StoreError: The database failed.
         """
         with self._store.reading() as connection:
-            found = connection.execute(select(APP_CONFIGS).where(APP_CONFIGS.c.toolset_id == toolset_type)).first()
+            found = connection.execute(select(APP_CONFIGS).where(APP_CONFIGS.c.toolset_id == toolset_id)).first()
         return None if found is None else _config(found)
 
     def all(self) -> dict[str, AppToolsetConfig]:
@@ -38,7 +38,7 @@ class Switches:
             found = connection.execute(select(APP_CONFIGS).order_by(APP_CONFIGS.c.toolset_id)).all()
         return {each.toolset_id: _config(each) for each in found}
 
-    def move(self, toolset_type: str, *, enabled: bool, by: str) -> AppToolsetConfig:
+    def move(self, toolset_id: str, *, enabled: bool, by: str) -> AppToolsetConfig:
         """Switch a type on or off.
 
         Raises:
@@ -46,16 +46,16 @@ class Switches:
         """
         now = self._store.now()
         change = {"enabled": enabled, "updated_by": by, "updated_at": now}
-        chosen = APP_CONFIGS.c.toolset_id == toolset_type
+        chosen = APP_CONFIGS.c.toolset_id == toolset_id
         with self._store.writing() as connection:
             if not connection.execute(update(APP_CONFIGS).where(chosen).values(**change)).rowcount:
-                connection.execute(insert(APP_CONFIGS).values(toolset_id=toolset_type, created_at=now, **change))
+                connection.execute(insert(APP_CONFIGS).values(toolset_id=toolset_id, created_at=now, **change))
             return _config(connection.execute(select(APP_CONFIGS).where(chosen)).one())
 
 
 def _config(row: Row[Any]) -> AppToolsetConfig:
     return AppToolsetConfig(
-        toolset_type=row.toolset_id,
+        toolset_id=row.toolset_id,
         enabled=bool(row.enabled),
         updated_by=row.updated_by,
         created_at=datetime.fromtimestamp(row.created_at, UTC),

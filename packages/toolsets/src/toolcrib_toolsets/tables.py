@@ -27,7 +27,6 @@ TOOLSETS = Table(
     Column("user_id", Text, nullable=False),
     Column("toolset_type", Text, nullable=False),
     Column("name", Text, nullable=False),
-    Column("name_key", Text, nullable=False),
     Column("description", Text),
     Column("settings", Text, nullable=False),
     Column("enabled", Boolean, nullable=False),
@@ -37,13 +36,13 @@ TOOLSETS = Table(
     Column("nonce", Text),
     Column("created_at", Float, nullable=False),
     Column("updated_at", Float, nullable=False),
-    UniqueConstraint("user_id", "name_key", name="uq_toolsets_user_name"),
+    UniqueConstraint("user_id", "name", name="uq_toolsets_user_name"),
     Index("ix_toolsets_user_id", "user_id"),
     Index("ix_toolsets_toolset_type", "toolset_type"),
     Index("ix_toolsets_user_type", "user_id", "toolset_type"),
     Index("ix_toolsets_key_id", "key_id"),
 )
-"""Instances; `name_key` is the name in lower case, so that the database itself keeps names apart."""
+"""Instances; the database itself keeps the names of a user apart, and their case counts."""
 
 APP_CONFIGS = Table(
     "app_toolset_configs",

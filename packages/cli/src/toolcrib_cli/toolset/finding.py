@@ -1,8 +1,8 @@
-"""Which instance somebody means: by its name in whatever case, or by its id."""
+"""Which instance somebody means: by its name or by its id."""
 
 from __future__ import annotations
 
-from toolcrib_core.wording import quoted
+from toolcrib_core.wording import shown
 from toolcrib_toolsets import InstanceNotFound, InstanceNotOwned, Toolset, ToolsetService
 
 
@@ -13,10 +13,10 @@ async def instance_of(service: ToolsetService, user: str, text: str) -> Toolset:
         InstanceNotFound: There is none.
     """
     mine = await service.list_instances(user)
-    by_name = next((each for each in mine if each.name.lower() == text.lower()), None)
+    by_name = next((each for each in mine if each.name == text), None)
     if by_name is not None:
         return by_name
     try:
         return await service.get_instance(user, text)
     except InstanceNotOwned:
-        raise InstanceNotFound.of(subject=quoted(text)) from None
+        raise InstanceNotFound.of(id=shown(text)) from None

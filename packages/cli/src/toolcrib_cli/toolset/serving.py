@@ -12,7 +12,7 @@ from toolcrib_cli.toolset.opening import kinds_of, opened_store, sealing_of
 from toolcrib_cli.version import version
 from toolcrib_core import ToolDefinition, ToolError
 from toolcrib_core.identity import DEFAULT_NAMESPACE
-from toolcrib_core.wording import quoted
+from toolcrib_core.wording import shown
 from toolcrib_mcp import ToolboxService, connect_service
 from toolcrib_mcp.errors import ConfigError
 from toolcrib_mcp.personal import PersonalServer
@@ -80,7 +80,7 @@ class ToolsetServers:
                     who.name, instance.id, definition.name, request, scopes=scopes_of(who.scopes)
                 )
             except InstanceNotOwned as foreign:
-                raise InstanceNotFound.of(subject=quoted(instance.name)) from foreign
+                raise InstanceNotFound.of(id=shown(instance.name)) from foreign
             if answer.error is not None:
                 raise ToolError.from_dict(answer.error)
             return answer.result

@@ -27,7 +27,7 @@ def show_types(database: str | None, *, as_json: bool) -> None:
     for heading in ("Type", "For everybody", "What it is"):
         table.add_column(heading, overflow="fold")
     for each in found:
-        table.add_row(each.toolset_type, "on" if each.app_enabled else "off", each.description)
+        table.add_row(each.toolset_id, "on" if each.app_enabled else "off", each.description)
     screen().print(table)
 
 
@@ -42,7 +42,7 @@ def switch(database: str | None, toolset_type: str, *, enabled: bool, as_json: b
     if as_json:
         print_json(moved.model_dump(mode="json", by_alias=True))
     else:
-        screen().print(f"{moved.toolset_type} is {'on' if moved.enabled else 'off'} for everybody.")
+        screen().print(f"{moved.toolset_id} is {'on' if moved.enabled else 'off'} for everybody.")
 
 
 async def _types(database: str | None) -> list[ToolsetWithTools]:
@@ -57,7 +57,7 @@ async def _switch(database: str | None, toolset_type: str, *, enabled: bool) -> 
 
 def _type(each: ToolsetWithTools) -> dict[str, Any]:
     return {
-        "toolsetType": each.toolset_type,
+        "toolsetId": each.toolset_id,
         "name": each.name,
         "description": each.description,
         "appEnabled": each.app_enabled,

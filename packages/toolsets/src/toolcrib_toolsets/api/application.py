@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
-import orjson
-from fastapi import FastAPI, Path, Request, Response
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 
 from toolcrib_core import ToolError, ToolErrorCategory
-from toolcrib_core.wording import quoted
+from toolcrib_core.wording import shown
 from toolcrib_toolsets.api.bodies import (
     ChangedToolset,
     ErrorBody,
     NewToolset,
     SwitchList,
+    ToolBody,
     ToolsetBody,
     ToolsetList,
     TypeBody,
@@ -25,13 +26,12 @@ from toolcrib_toolsets.api.bounding import Bounded
 from toolcrib_toolsets.api.entering import Administrator, Authenticate, Caller
 from toolcrib_toolsets.contract import (
     AppToolsetConfig,
-    SetApiKey,
+    FunctionDefinition,
     Toolset,
     ToolsetExecutionRequest,
     ToolsetExecutionResponse,
-    read_api_key,
 )
-from toolcrib_toolsets.errors import InstanceNotFound, InstanceNotOwned, ToolsetError, Unauthenticated
+from toolcrib_toolsets.errors import InstanceNotFound, InstanceNotOwned, InvalidApiKey, ToolsetError, Unauthenticated
 from toolcrib_toolsets.service import ToolsetService
 
 PREFIX: Final = "/api/v1"
@@ -46,19 +46,25 @@ _STATUS: Final = {
 }
 """Of errors that are not about toolsets: what is behind an instance failed, or its settings cannot be used."""
 _INVALID: Final = 400
+_UNROUTED: Final = {
+    _INVALID: ("invalid_request", "The request cannot be read."),
+    404: ("not_found", "There is nothing at this address."),
+    405: ("method_not_allowed", "This address does not take this method."),
+}
 _SHOWN_FAULTS: Final = 20
 
-InstanceId = Annotated[str, Path(min_length=1, max_length=100)]
-TypeName = Annotated[str, Path(min_length=1, max_length=100)]
-Method = Annotated[str, Path(min_length=1, max_length=100)]
-
 _ERRORS: Final[dict[int | str, dict[str, Any]]] = {
-    status: {"model": ErrorBody} for status in (400, 401, 403, 404, 409, 500, 502)
+    status: {"model": ErrorBody} for status in (400, 401, 403, 404, 405, 409, 500, 502)
 }
 
 
-def management_api(service: ToolsetService, *, authenticate: Authenticate, version: str) -> FastAPI:
-    """The API as an ASGI application, with its OpenAPI document at `/api/v1/openapi.json`."""
+def management_api(
+    service: ToolsetService, *, authenticate: Authenticate, version: str, hide_foreign: bool = True
+) -> FastAPI:
+    """The API as an ASGI application, with its OpenAPI document at `/api/v1/openapi.json`.
+
+    An instance of another user is not found; without `hide_foreign` the answer is `instance_not_owned`.
+    """
     api = FastAPI(
         title="toolcrib toolsets",
         version=version,
@@ -69,9 +75,13 @@ def management_api(service: ToolsetService, *, authenticate: Authenticate, versi
         responses=_ERRORS,
     )
     api.state.authenticate = authenticate
+    api.state.hide_foreign = hide_foreign
     api.add_middleware(Bounded)
     api.add_exception_handler(ToolError, _told)
     api.add_exception_handler(RequestValidationError, _invalid)
+    for status in _UNROUTED:
+        api.add_exception_handler(status, _unrouted)
+    api.add_exception_handler(Exception, _told)
     _instances(api, service)
     _types(api, service)
     return api
@@ -96,43 +106,40 @@ def _instances(api: FastAPI, service: ToolsetService) -> None:
             new.name,
             description=new.description,
             enabled=new.enabled,
-            api_key=None if new.api_key is None else read_api_key(new.api_key.reveal()),
+            api_key=new.api_key,
             settings=new.settings,
             scopes=caller.scopes,
         )
         return await body(caller.name, made)
 
     @api.get(f"{PREFIX}/toolsets/{{instance_id}}")
-    async def get_toolset(instance_id: InstanceId, caller: Caller) -> ToolsetBody:
+    async def get_toolset(instance_id: str, caller: Caller) -> ToolsetBody:
         """One instance of the caller."""
         return await body(caller.name, await service.get_instance(caller.name, instance_id, scopes=caller.scopes))
 
     @api.put(f"{PREFIX}/toolsets/{{instance_id}}")
-    async def update_toolset(instance_id: InstanceId, changed: ChangedToolset, caller: Caller) -> ToolsetBody:
+    async def update_toolset(instance_id: str, changed: ChangedToolset, caller: Caller) -> ToolsetBody:
         """Write all of an instance anew; the key stays unless it is set."""
-        key = changed.api_key
-        if isinstance(key, SetApiKey) and key.value is not None:
-            read_api_key(key.value.reveal())
         written = await service.update_instance(
             caller.name,
             instance_id,
             name=changed.name,
             description=changed.description,
             enabled=changed.enabled,
-            api_key=key,
+            api_key=changed.api_key,
             settings=changed.settings,
             scopes=caller.scopes,
         )
         return await body(caller.name, written)
 
     @api.delete(f"{PREFIX}/toolsets/{{instance_id}}", status_code=204, response_class=Response)
-    async def delete_toolset(instance_id: InstanceId, caller: Caller) -> None:
+    async def delete_toolset(instance_id: str, caller: Caller) -> None:
         """Delete an instance with its key."""
         await service.delete_instance(caller.name, instance_id, scopes=caller.scopes)
 
     @api.post(f"{PREFIX}/toolsets/{{instance_id}}/tools/{{method}}/execute")
     async def execute(
-        instance_id: InstanceId, method: Method, request: ToolsetExecutionRequest, caller: Caller
+        instance_id: str, method: str, request: ToolsetExecutionRequest, caller: Caller
     ) -> ToolsetExecutionResponse:
         """Call a method of an instance; what the service behind it answers badly is in the `error` of the answer."""
         return await service.execute_instance_tool(caller.name, instance_id, method, request, scopes=caller.scopes)
@@ -150,12 +157,12 @@ def _types(api: FastAPI, service: ToolsetService) -> None:
         return TypeList(
             types=[
                 TypeBody(
-                    toolset_type=each.toolset_type,
+                    toolset_id=each.toolset_id,
                     name=each.name,
                     description=each.description,
-                    requires_api_key=service.kinds.known(each.toolset_type).definition.requires_api_key,
+                    requires_api_key=service.kinds.known(each.toolset_id).definition.requires_api_key,
                     app_enabled=each.app_enabled,
-                    tools=[orjson.loads(tool.wire_json) for tool in each.tools],
+                    tools=[ToolBody(function=FunctionDefinition.of(tool)) for tool in each.tools],
                 )
                 for each in await service.list_types_with_tools()
             ]
@@ -168,14 +175,14 @@ def _types(api: FastAPI, service: ToolsetService) -> None:
         return SwitchList(configs=await service.list_app_toolset_configs())
 
     @api.put(f"{PREFIX}/toolset_types/{{toolset_type}}/app-config")
-    async def enable_type(toolset_type: TypeName, caller: Administrator) -> AppToolsetConfig:
+    async def enable_type(toolset_type: str, caller: Administrator) -> AppToolsetConfig:
         """Switch a type on for everybody."""
         return await service.set_app_toolset_enabled(
             toolset_type, enabled=True, updated_by=caller.name, scopes=caller.scopes
         )
 
     @api.delete(f"{PREFIX}/toolset_types/{{toolset_type}}/app-config")
-    async def disable_type(toolset_type: TypeName, caller: Administrator) -> AppToolsetConfig:
+    async def disable_type(toolset_type: str, caller: Administrator) -> AppToolsetConfig:
         """Switch a type off for everybody."""
         return await service.set_app_toolset_enabled(
             toolset_type, enabled=False, updated_by=caller.name, scopes=caller.scopes
@@ -183,9 +190,8 @@ def _types(api: FastAPI, service: ToolsetService) -> None:
 
 
 async def _told(request: Request, error: Exception) -> JSONResponse:
-    if isinstance(error, InstanceNotOwned):
-        # Outside, what is somebody else's does not exist.
-        error = InstanceNotFound.of(subject=quoted(request.path_params.get("instance_id", "")))
+    if isinstance(error, InstanceNotOwned) and request.app.state.hide_foreign:
+        error = InstanceNotFound.of(id=shown(request.path_params.get("instance_id", "")))
     told = error if isinstance(error, ToolError) else ToolError("Something went wrong that was not foreseen.")
     ours = told if isinstance(told, ToolsetError) else None
     status = ours.status if ours is not None else _STATUS.get(told.category, _INTERNAL)
@@ -196,12 +202,14 @@ async def _told(request: Request, error: Exception) -> JSONResponse:
         hint=told.hint,
     )
     headers = {"www-authenticate": "Bearer"} if isinstance(error, Unauthenticated) else None
-    return JSONResponse(body.model_dump(mode="json", by_alias=True, exclude_none=True), status, headers)
+    return _answer(body, status, headers)
 
 
-async def _invalid(_: Request, error: Exception) -> JSONResponse:
+async def _invalid(request: Request, error: Exception) -> JSONResponse:
     """What does not fit its schema; never what was sent, which may be a key."""
     faults = error.errors() if isinstance(error, RequestValidationError) else []
+    if faults and faults[0]["loc"][:2] == ("body", "apiKey"):
+        return await _told(request, InvalidApiKey.because("it is no text that can be sent, or no update of a key"))
     places = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in faults[:_SHOWN_FAULTS]]
     body = ErrorBody(
         error="invalid_request",
@@ -210,4 +218,17 @@ async def _invalid(_: Request, error: Exception) -> JSONResponse:
         hint="`/api/v1/openapi.json` has the schemas.",
         details={"faults": list(places)},
     )
-    return JSONResponse(body.model_dump(mode="json", by_alias=True, exclude_none=True), _INVALID)
+    return _answer(body, _INVALID)
+
+
+async def _unrouted(_: Request, error: Exception) -> JSONResponse:
+    """An address or a method that is not there, in the shape of all other errors."""
+    status = getattr(error, "status_code", _INVALID)
+    name, message = _UNROUTED[status]
+    hint = f"`{PREFIX}/openapi.json` lists the addresses and their methods."
+    body = ErrorBody(error=name, code=f"toolbox.{name.replace('_', '-')}", message=message, hint=hint)
+    return _answer(body, status, getattr(error, "headers", None))
+
+
+def _answer(body: ErrorBody, status: int, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    return JSONResponse(body.model_dump(mode="json", by_alias=True, exclude_none=True), status, headers)

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
 from toolcrib_runtime.guards.secrets import Secret
-from toolcrib_toolsets.contract import MAX_API_KEY_LEN, ApiKeyUpdate, AppToolsetConfig, KeepApiKey, Toolset
+from toolcrib_toolsets.contract import (
+    MAX_API_KEY_LEN,
+    ApiKeyUpdate,
+    AppToolsetConfig,
+    FunctionDefinition,
+    KeepApiKey,
+    Toolset,
+)
 from toolcrib_toolsets.names import MAX_TOOLSET_DESCRIPTION_LEN, MAX_TOOLSET_NAME_LEN
 
+# The service checks these, so that a refusal has its code of the contract; here they only stand in the document.
 ApiKey = Annotated[Secret, Field(json_schema_extra={"maxLength": MAX_API_KEY_LEN})]
-Name = Annotated[str, Field(min_length=1, max_length=MAX_TOOLSET_NAME_LEN, pattern=r"^[A-Za-z0-9-]+$")]
-Description = Annotated[str, Field(max_length=MAX_TOOLSET_DESCRIPTION_LEN)]
+Name = Annotated[
+    str,
+    Field(json_schema_extra={"minLength": 1, "maxLength": MAX_TOOLSET_NAME_LEN, "pattern": r"^[A-Za-z0-9-]+$"}),
+]
+Description = Annotated[str, Field(json_schema_extra={"maxLength": MAX_TOOLSET_DESCRIPTION_LEN})]
 
 
 class _Body(BaseModel):
@@ -26,7 +36,7 @@ class _Body(BaseModel):
 class NewToolset(_Body):
     """An instance that is to be made."""
 
-    toolset_type: Annotated[str, Field(min_length=1, max_length=100)]
+    toolset_type: str
     name: Name
     description: Description | None = None
     enabled: bool = True
@@ -56,15 +66,22 @@ class ToolsetList(_Body):
     toolsets: list[ToolsetBody]
 
 
-class TypeBody(_Body):
-    """A type as it is told."""
+class ToolBody(_Body):
+    """A tool in the form that model providers take."""
 
-    toolset_type: str
+    type: Literal["function"] = "function"
+    function: FunctionDefinition
+
+
+class TypeBody(_Body):
+    """A type, with its switch for everybody."""
+
+    toolset_id: str
     name: str
     description: str
     requires_api_key: bool
     app_enabled: bool
-    tools: list[Mapping[str, JsonValue]]
+    tools: list[ToolBody]
 
 
 class TypeList(_Body):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -19,7 +21,6 @@ def upgrade() -> None:
         sa.Column("user_id", sa.Text, nullable=False),
         sa.Column("toolset_type", sa.Text, nullable=False),
         sa.Column("name", sa.Text, nullable=False),
-        sa.Column("name_key", sa.Text, nullable=False),
         sa.Column("description", sa.Text),
         sa.Column("settings", sa.Text, nullable=False),
         sa.Column("enabled", sa.Boolean, nullable=False),
@@ -29,7 +30,7 @@ def upgrade() -> None:
         sa.Column("nonce", sa.Text),
         sa.Column("created_at", sa.Float, nullable=False),
         sa.Column("updated_at", sa.Float, nullable=False),
-        sa.UniqueConstraint("user_id", "name_key", name="uq_toolsets_user_name"),
+        sa.UniqueConstraint("user_id", "name", name="uq_toolsets_user_name"),
     )
     op.create_index("ix_toolsets_user_id", "toolsets", ["user_id"])
     op.create_index("ix_toolsets_toolset_type", "toolsets", ["toolset_type"])
@@ -44,6 +45,7 @@ def upgrade() -> None:
         sa.Column("created_at", sa.Float, nullable=False),
         sa.Column("updated_at", sa.Float, nullable=False),
     )
+    now = time.time()
     op.bulk_insert(
         configs,
         [
@@ -51,8 +53,8 @@ def upgrade() -> None:
                 "toolset_id": "builtin-exa-web-search",
                 "enabled": False,
                 "updated_by": "system",
-                "created_at": 0.0,
-                "updated_at": 0.0,
+                "created_at": now,
+                "updated_at": now,
             }
         ],
     )

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from pydantic import JsonValue
 
-from toolcrib_core.wording import listed, quoted
+from toolcrib_core.wording import listed, quoted, shown
 from toolcrib_runtime import Toolbox
 from toolcrib_runtime.guards.secrets import Secret
 from toolcrib_toolsets.contract import ToolsetDefinition
@@ -90,7 +90,7 @@ class ToolsetKinds:
         """
         kind = self.get(toolset_type)
         if kind is None:
-            raise InvalidToolsetType.of(subject=quoted(toolset_type), known=listed(sorted(self._kinds)) or "none")
+            raise InvalidToolsetType.of(toolset_type=shown(toolset_type), known=listed(sorted(self._kinds)) or "none")
         return kind
 
 
