@@ -6,9 +6,11 @@ from typing import assert_type
 
 import toolcrib
 import toolcrib.mcp
-from toolcrib import ToolDefinition, create_toolbox, define_tool, tool
+from toolcrib import create_toolbox as create_toolbox_of_the_top_level
 from toolcrib.anthropic import to_anthropic_tools
+from toolcrib.core import ToolDefinition, define_tool
 from toolcrib.mcp import Gateway, GatewayConfig, Hub, ToolboxService
+from toolcrib.runtime import ToolResult, call_sync, create_toolbox, tool
 from toolcrib_anthropic import AnthropicTools
 from toolcrib_mcp import Gateway as GatewayItself
 from toolcrib_runtime import Toolbox
@@ -22,7 +24,10 @@ def add(a: int, b: int) -> int:
 
 def check_toolbox() -> None:
     assert_type(create_toolbox([add]), Toolbox)
-    assert_type(toolcrib.create_toolbox([add]), Toolbox)
+    assert_type(create_toolbox_of_the_top_level([add]), Toolbox)
+    assert_type(toolcrib.create_toolbox(add), Toolbox)
+    assert_type(toolcrib.runtime.create_toolbox(add), Toolbox)
+    assert_type(call_sync(create_toolbox(add), "add", {"a": 1, "b": 2}), ToolResult)
     assert_type(define_tool(add), ToolDefinition)
 
 

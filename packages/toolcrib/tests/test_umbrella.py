@@ -5,21 +5,51 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from importlib.metadata import requires, version
 
 import pytest
+from packaging.requirements import Requirement
 
 import toolcrib
 import toolcrib_core
 import toolcrib_runtime
 from toolcrib._parts import part_face
 
-PARTS = ("anthropic", "claude_agent", "contextpacks", "gemini", "mcp", "openai", "toolpacks", "toolsets")
+PARTS = (
+    "anthropic",
+    "claude_agent",
+    "contextpacks",
+    "core",
+    "gemini",
+    "mcp",
+    "openai",
+    "runtime",
+    "semantic",
+    "store",
+    "toolpacks",
+    "toolsets",
+)
 
 
+@pytest.mark.req("CT-16")
+@pytest.mark.filterwarnings("ignore:.toolcrib:DeprecationWarning")
 def test_every_public_name_of_core_and_runtime_is_the_same_object_here() -> None:
     assert toolcrib.__all__ == sorted({*toolcrib_core.__all__, *toolcrib_runtime.__all__})
     for part in (toolcrib_core, toolcrib_runtime):
         assert all(getattr(toolcrib, name) is getattr(part, name) for name in part.__all__)
+
+
+@pytest.mark.req("CT-16")
+@pytest.mark.parametrize(
+    ("name", "home"), [("tool", "runtime"), ("define_tool", "core"), ("ToolCall", "core"), ("call_sync", "runtime")]
+)
+def test_a_name_at_the_top_level_says_where_it_is_to_be_imported_from(name: str, home: str) -> None:
+    with pytest.warns(DeprecationWarning, match=f"use `toolcrib.{home}.{name}`") as caught:
+        _ = getattr(toolcrib, name)
+
+    assert [str(each.message) for each in caught] == [f"`toolcrib.{name}` is deprecated: use `toolcrib.{home}.{name}`"]
+    assert caught[0].filename == __file__
+    assert "Deprecated" in (toolcrib.__doc__ or "")
 
 
 def test_a_name_that_no_part_exports_is_an_attribute_error() -> None:
@@ -31,8 +61,9 @@ def test_the_names_can_be_listed() -> None:
     assert dir(toolcrib) == sorted({*toolcrib_core.__all__, *toolcrib_runtime.__all__, *PARTS})
 
 
+@pytest.mark.req("CT-16")
 @pytest.mark.parametrize("name", PARTS)
-def test_every_other_part_is_a_module_with_the_same_names(name: str) -> None:
+def test_every_part_is_a_module_with_the_same_names(name: str) -> None:
     part = importlib.import_module(f"toolcrib_{name}")
     seen = getattr(toolcrib, name)
 
@@ -60,7 +91,7 @@ def test_a_part_that_is_not_installed_says_how_to_install_it() -> None:
         part_face("toolcrib_no_such_part", seen_as="toolcrib.nothing")
 
 
-@pytest.mark.parametrize("statement", ["import toolcrib", *(f"import toolcrib.{name}" for name in ("mcp", "openai"))])
+@pytest.mark.parametrize("statement", ["import toolcrib", *(f"import toolcrib.{name}" for name in PARTS)])
 def test_importing_the_umbrella_loads_no_part(statement: str) -> None:
     program = (
         f"import sys\n{statement}\nprint([name for name in sys.modules if name.startswith(('toolcrib_', 'pydantic'))])"
@@ -69,3 +100,24 @@ def test_importing_the_umbrella_loads_no_part(statement: str) -> None:
     run = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
 
     assert run.stdout == "[]\n"
+
+
+@pytest.mark.req("CT-16")
+def test_the_package_runs_as_the_command() -> None:
+    command = [sys.executable, "-m", "toolcrib", "--version"]
+
+    run = subprocess.run(command, check=True, capture_output=True, text=True)
+
+    assert run.stdout.strip() == f"toolcrib {version('toolcrib')}"
+
+
+@pytest.mark.req("CT-16")
+@pytest.mark.parametrize("vendor", ["openai", "anthropic", "gemini", "claude-agent"])
+def test_the_sdk_of_a_vendor_comes_only_with_its_extra(vendor: str) -> None:
+    every = [Requirement(each) for each in requires("toolcrib") or ()]
+    plain = [each for each in every if each.marker is None]
+    extra = [each for each in every if each.marker is not None and each.marker.evaluate({"extra": vendor})]
+
+    assert [(each.name, each.extras) for each in extra] == [(f"toolcrib-{vendor}", {"sdk"})]
+    assert {each.name for each in plain if not each.name.startswith("toolcrib-")} == set()
+    assert all(not each.extras for each in plain)

@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from toolcrib_runtime.runnable import RunnableTool, create_tool, is_runnable_tool, tool
     from toolcrib_runtime.search_tool import create_search_tool
     from toolcrib_runtime.settings import ToolboxSettings
-    from toolcrib_runtime.toolbox import Runner, Toolbox, combine_toolboxes, create_runner, create_toolbox
+    from toolcrib_runtime.toolbox import Runner, Toolbox, call_sync, combine_toolboxes, create_runner, create_toolbox
 
 _NAMES = {
     "calls": "ToolCall ToolResult",
@@ -103,7 +103,7 @@ _NAMES = {
     "runnable": "RunnableTool create_tool is_runnable_tool tool",
     "search_tool": "create_search_tool",
     "settings": "ToolboxSettings",
-    "toolbox": "Runner Toolbox combine_toolboxes create_runner create_toolbox",
+    "toolbox": "Runner Toolbox call_sync combine_toolboxes create_runner create_toolbox",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 
@@ -188,6 +188,7 @@ __all__ = [
     "ask",
     "ask_by_risk",
     "bind",
+    "call_sync",
     "combine_toolboxes",
     "create_runner",
     "create_search_tool",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import warnings
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self, TypeAlias, TypedDict, Unpack, overload
+from typing import Any, Final, Self, TypeAlias, TypedDict, Unpack, overload
 
 from toolcrib_core import (
     CatalogError,
@@ -25,7 +26,7 @@ from toolcrib_core import (
     combine_registries,
     create_registry,
 )
-from toolcrib_core.wording import listed, quoted
+from toolcrib_core.wording import count, listed, quoted, shown
 from toolcrib_runtime.batch import MAX_PARALLEL, Mode, OnError, run_batch
 from toolcrib_runtime.call import perform, refused
 from toolcrib_runtime.calls import ToolCall, ToolResult
@@ -38,6 +39,9 @@ from toolcrib_runtime.policy.budgets import Spent
 from toolcrib_runtime.policy.runs import Run
 from toolcrib_runtime.runnable import RunnableTool
 from toolcrib_runtime.settings import ToolboxOptions, ToolboxSettings
+
+_MAX_SHOWN: Final = 10
+"""How many tools the `repr` of a toolbox names."""
 
 
 class ExecuteOptions(TypedDict, total=False):
@@ -204,6 +208,11 @@ class Toolbox:
     ) -> None:
         await self.aclose()
 
+    def __repr__(self) -> str:
+        ids = [shown(each.id) for each in self._registry.list()[:_MAX_SHOWN]]
+        more = f" and {len(self) - len(ids):,} more" if len(self) > len(ids) else ""
+        return f"<Toolbox of {count(len(self), 'tool')}: {', '.join(ids)}{more}>" if ids else "<Toolbox without tools>"
+
     def __len__(self) -> int:
         return len(self._entries)
 
@@ -249,20 +258,20 @@ Runner: TypeAlias = Toolbox
 
 
 def create_toolbox(
-    tools: Iterable[RunnableTool] = (),
+    tools: Iterable[RunnableTool] | RunnableTool = (),
     *,
     aliases: Mapping[str, str] | None = None,
     registry_options: RegistryOptions | None = None,
     **options: Unpack[ToolboxOptions],
 ) -> Toolbox:
-    """A toolbox of these tools; the options are the fields of `ToolboxSettings`.
+    """A toolbox of these tools, or of this one; the options are the fields of `ToolboxSettings`.
 
     Raises:
         CatalogError: A tool or an alias is in the way of another.
         InvalidDefinition: Something that is not a tool is among the tools.
     """
     settings = ToolboxSettings(**options)
-    offered = [_checked(each) for each in tools]
+    offered = [_checked(each) for each in (tools if isinstance(tools, Iterable) else (tools,))]
     registry = ToolRegistry([each.definition for each in offered], aliases=aliases, options=registry_options)
     return Toolbox(registry.snapshot(), _entries(offered, settings), settings)
 
@@ -283,6 +292,23 @@ def combine_toolboxes(*toolboxes: Toolbox, registry_options: RegistryOptions | N
     registry = combine_registries(*(each.registry for each in toolboxes), options=registry_options)
     settings = {id(each._settings): each._settings for each in toolboxes}  # noqa: SLF001  # as above
     return Toolbox(registry.snapshot(), entries, settings.popitem()[1] if len(settings) == 1 else None)
+
+
+def call_sync(
+    toolbox: Toolbox,
+    name: str,
+    arguments: Mapping[str, Any] | str | bytes | None = None,
+    /,
+    **options: Unpack[ExecuteOptions],
+) -> ToolResult:
+    """Run a tool by name from a script, in an event loop of its own; see `Toolbox.call`.
+
+    Raises:
+        RuntimeError: An event loop runs in this thread, and waiting here would stop it: use `await toolbox.call(…)`.
+    """
+    if asyncio._get_running_loop() is not None:  # noqa: SLF001  # the public one raises where there is none
+        raise RuntimeError("`call_sync` would stop the event loop that runs here: write `await toolbox.call(…)`.")
+    return asyncio.run(toolbox.call(name, arguments, **options))
 
 
 async def _ready(result: ToolResult) -> ToolResult:
