@@ -12,7 +12,7 @@ from tests.adapters.schemas import Values
 from toolcrib_core import Conversion, restore_arguments
 from toolcrib_core.json_values import thaw
 from toolcrib_core.providers.documents import SchemaDocument, in_place
-from toolcrib_core.schema.check import PATTERN_OPTIONS
+from toolcrib_core.schema.patterns import PATTERN_OPTIONS
 
 CASES: Final = int(os.environ.get("TOOLCRIB_LOSSINESS_CASES", "1"))
 """By how much to multiply the number of schemas that the property tests try."""

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from toolcrib_core.schema.check import linear_matcher
+from toolcrib_core.schema.patterns import linear_matcher
 
 SIZE = 128 * 1024
 

@@ -13,9 +13,10 @@ import pytest
 from toolcrib_core.definition import ToolDefinition
 from toolcrib_core.errors import InvalidSchema, SchemaTooComplex
 from toolcrib_core.json_values import freeze
-from toolcrib_core.schema.check import MAX_PATTERN_LENGTH, check_schema, upgrade_schema
+from toolcrib_core.schema.check import check_schema, upgrade_schema
 from toolcrib_core.schema.compiled import compile_schema
-from toolcrib_core.schema.cost import MAX_APPLIED_IN_PLACE, applications_by_depth
+from toolcrib_core.schema.cost import MAX_APPLIED_IN_PLACE, measure_work
+from toolcrib_core.schema.patterns import MAX_PATTERN_LENGTH
 from toolcrib_core.schema.refs import SchemaIndex
 
 REPEATED = {"$ref": "#"}
@@ -253,8 +254,9 @@ def test_names_and_data_are_not_keywords(schema: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("schema", "profile"),
     [
-        ({"type": "string"}, (1,)),
-        ({"anyOf": [{}, {"not": {}}]}, (4,)),
+        ({"type": "string"}, (1, 0)),
+        ({"anyOf": [{}, {"not": {}}]}, (4, 0)),
+        ({"properties": {"a": {"items": {}}}, "required": ["a"] * 1}, (2, 1, 1, 0)),
         ({"properties": {"child": REPEATED}}, (1, 2)),
         ({"properties": {"a": REPEATED, "b": REPEATED}, "additionalProperties": REPEATED}, (1, 2)),
         ({"anyOf": [{"properties": {"a": REPEATED}}, {"properties": {"b": REPEATED}}]}, (3, 4)),
@@ -264,7 +266,7 @@ def test_names_and_data_are_not_keywords(schema: dict[str, Any]) -> None:
 def test_ordinary_recursion_applies_no_more_schemas_deeper_down(
     schema: dict[str, Any], profile: tuple[int, ...]
 ) -> None:
-    assert applications_by_depth(SchemaIndex(freeze(schema))) == profile
+    assert measure_work(SchemaIndex(freeze(schema))).steps == profile
 
 
 @pytest.mark.parametrize(
@@ -277,7 +279,7 @@ def test_ordinary_recursion_applies_no_more_schemas_deeper_down(
     ],
 )
 def test_recursion_in_two_branches_at_once_doubles_with_every_level(schema: dict[str, Any]) -> None:
-    profile = applications_by_depth(SchemaIndex(freeze(schema)))
+    profile = measure_work(SchemaIndex(freeze(schema))).steps
 
     assert all(deeper >= 2 * above - 2 for above, deeper in pairwise(profile[1:20]))
     assert profile[-1] > 10**9
@@ -294,7 +296,7 @@ def test_the_schemas_of_the_catalogues_are_far_below_the_bounds(shared_catalog: 
             except InvalidSchema as refusal:
                 refused.append(refusal.message)
             else:
-                most = max(most, *applications_by_depth(SchemaIndex(schema)))
+                most = max(most, *measure_work(SchemaIndex(schema)).steps)
 
     assert len(refused) <= 3
     assert all("linear time" in each for each in refused)

@@ -11,7 +11,9 @@ MAX_SHOWN: Final = 20
 
 _MAX_TEXT = 80
 _MAX_COMPARED_LENGTH = 128
-_MAX_COMPARED = 200
+_MAX_COMPARED_PAIRS = 40_000
+"""How many pairs of characters are compared to find the nearest option, at up to 45 ns each: an error may list a
+thousand violations."""
 
 
 def quoted(text: str) -> str:
@@ -54,7 +56,13 @@ def nearest(word: str, options: Iterable[str]) -> str | None:
     """The option that the word was probably meant to be."""
     if len(word) > _MAX_COMPARED_LENGTH:
         return None
-    comparable = [each for each in options if len(each) <= _MAX_COMPARED_LENGTH][:_MAX_COMPARED]
+    comparable, left = [], _MAX_COMPARED_PAIRS // max(1, len(word))
+    for each in options:
+        if len(each) <= _MAX_COMPARED_LENGTH:
+            left -= len(each)
+            if left < 0:
+                break
+            comparable.append(each)
     folded = {each.casefold(): each for each in reversed(comparable)}
     close = get_close_matches(word.casefold(), folded, n=1)
     return folded[close[0]] if close else None

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache, lru_cache
+from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import chain, islice
 from typing import Any, Final
 
 import jsonschema_rs
 
 from toolcrib_core.errors import InvalidSchema, SchemaTooComplex
-from toolcrib_core.schema.cost import applications_by_depth
+from toolcrib_core.schema.cost import WorkProfile, measure_work
 from toolcrib_core.schema.dialect import Dialect, dialect_of, upgrade_dialect
-from toolcrib_core.schema.limits import SCHEMA_LIMITS, find_limit_fault
-from toolcrib_core.schema.messages import Violation, describe
+from toolcrib_core.schema.limits import SCHEMA_LIMITS, find_limit_fault, measure_levels
+from toolcrib_core.schema.messages import Violation, describe, first_error
+from toolcrib_core.schema.patterns import MAX_PATTERN_LENGTH, pattern_size
 from toolcrib_core.schema.pointers import pointer_from
 from toolcrib_core.schema.refs import REFERENCES, SchemaIndex, SchemaNode
 from toolcrib_core.schema.subschemas import APPLICATORS, Form, subschemas
 from toolcrib_core.wording import listed, quoted
 
-MAX_PATTERN_LENGTH: Final = 4096
-PATTERN_OPTIONS: Final = jsonschema_rs.RegexOptions(size_limit=10 * 1024 * 1024, dfa_size_limit=10 * 1024 * 1024)
-"""The engine that matches in linear time; it has no look-around and no backreferences."""
-
 _MAX_VIOLATIONS = 100
 _OLDER_FORMS: Final[Mapping[str, Form]] = {**APPLICATORS, "additionalItems": "one", "dependencies": "map"}
+_MAX_PATTERNS = 1_000
+_MAX_PATTERN_BYTES = 16 * 1024 * 1024
+_MAX_EXPLAINED_VALUES = 2_000
+"""In how large a schema every violation is listed, each of which holds a copy of its place; beyond, the first."""
 
 
 def check_schema(schema: Mapping[str, object]) -> None:
@@ -37,15 +38,15 @@ def check_schema(schema: Mapping[str, object]) -> None:
     inspect_schema(schema)
 
 
-def inspect_schema(schema: Mapping[str, object]) -> tuple[dict[str, Any], tuple[int, ...]]:
-    """Check a schema; the answer is the schema in the 2020-12 dialect and its `applications_by_depth`.
+def inspect_schema(schema: Mapping[str, object]) -> tuple[dict[str, Any], WorkProfile]:
+    """Check a schema; the answer is the schema in the 2020-12 dialect and its profile of work.
 
     Raises:
         InvalidSchema: As `check_schema`.
         SchemaTooComplex: As `check_schema`.
     """
     upgraded = upgrade_schema(schema)
-    return upgraded, _checked_applications(upgraded)
+    return upgraded, _measured(upgraded)
 
 
 def upgrade_schema(schema: Mapping[str, object]) -> dict[str, Any]:
@@ -70,15 +71,16 @@ def upgrade_schema(schema: Mapping[str, object]) -> dict[str, Any]:
     return upgrade_dialect(plain)
 
 
-def _checked_applications(schema: dict[str, Any]) -> tuple[int, ...]:
+def _measured(schema: dict[str, Any]) -> WorkProfile:
     try:
         index = SchemaIndex(schema)
     except ValueError:
         raise _invalid([Violation(pointer="", keyword="$id", message="A `$id` is not a URI reference.")]) from None
+    _check_patterns(index)
     violations = list(islice(_node_violations(index), _MAX_VIOLATIONS))
     if violations:
         raise _invalid(violations)
-    return applications_by_depth(index)
+    return measure_work(index)
 
 
 def _check_limits(schema: dict[str, Any]) -> None:
@@ -110,7 +112,10 @@ def _check_form(schema: dict[str, Any], dialect: Dialect) -> None:
     metaschema = _metaschema(dialect)
     if metaschema.is_valid(schema):
         return
-    errors = islice(metaschema.iter_errors(schema), _MAX_VIOLATIONS)
+    if sum(size.values for size in measure_levels(schema)) > _MAX_EXPLAINED_VALUES:
+        errors = first_error(metaschema, schema)
+    else:
+        errors = [*islice(metaschema.iter_errors(schema), _MAX_VIOLATIONS)]
     violations = [describe(error, schema={}, what="schema") for error in errors]
     raise _invalid(sorted(violations, key=lambda each: (each.pointer, each.schema_pointer, each.message)))
 
@@ -133,6 +138,22 @@ def _node_violations(index: SchemaIndex) -> Iterator[Violation]:
         at += 1
 
 
+def _check_patterns(index: SchemaIndex) -> None:
+    patterns = [pattern for node in index.nodes for _, pattern in _patterns(node)]
+    if len(patterns) > _MAX_PATTERNS or sum(pattern_size(each) or 0 for each in patterns) > _MAX_PATTERN_BYTES:
+        raise SchemaTooComplex(
+            f"The schema is too complex: its {len(patterns):,} patterns take too long to match.",
+            hint=f"A schema may have {_MAX_PATTERNS:,} patterns, compiled to {_MAX_PATTERN_BYTES:,} bytes in all. "
+            "Use fewer and shorter repetitions such as `{1,1000}`.",
+        )
+
+
+def _patterns(node: SchemaNode) -> list[tuple[str, str]]:
+    pattern, by_pattern = node.schema.get("pattern"), node.schema.get("patternProperties")
+    patterns = [("pattern", pattern)] if isinstance(pattern, str) else []
+    return patterns + [("patternProperties", key) for key in by_pattern] if isinstance(by_pattern, dict) else patterns
+
+
 def _reference_violations(index: SchemaIndex, node: SchemaNode) -> Iterator[Violation]:
     for keyword in REFERENCES:
         reference = node.schema.get(keyword)
@@ -149,15 +170,12 @@ def _reference_violations(index: SchemaIndex, node: SchemaNode) -> Iterator[Viol
 
 
 def _pattern_violations(node: SchemaNode) -> Iterator[Violation]:
-    pattern, by_pattern = node.schema.get("pattern"), node.schema.get("patternProperties")
-    patterns = [("pattern", pattern)] if isinstance(pattern, str) else []
-    patterns += [("patternProperties", key) for key in by_pattern] if isinstance(by_pattern, dict) else []
-    for keyword, each in patterns:
+    for keyword, each in _patterns(node):
         if len(each) > MAX_PATTERN_LENGTH:
             yield _at(
                 node, keyword, f"A pattern may have {MAX_PATTERN_LENGTH:,} characters, this one has {len(each):,}."
             )
-        elif not is_matchable(each):
+        elif pattern_size(each) is None:
             yield _at(
                 node,
                 keyword,
@@ -186,31 +204,6 @@ def _parts_of_older(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any
             yield pointer, part
         inner = chain(subschemas(part, forms=_OLDER_FORMS), subschemas(part, forms={"items": "list"}))
         waiting += [(pointer + pointer_from(keys), each) for keys, each in inner if isinstance(each, dict)]
-
-
-@lru_cache(maxsize=1024)
-def is_matchable(pattern: str) -> bool:
-    """Whether the pattern is short enough, and one that the linear-time engine knows."""
-    if len(pattern) > MAX_PATTERN_LENGTH:
-        return False
-    try:
-        jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=PATTERN_OPTIONS, offline=True)
-    except jsonschema_rs.ValidationError:
-        return False
-    return True
-
-
-def linear_matcher(pattern: str, *, size_limit: int) -> Callable[[str], bool] | None:
-    """What tells whether some part of a text matches, in time linear in the text; None for a pattern it cannot match.
-
-    `size_limit` bounds the compiled pattern in bytes, and with it the time for each character.
-    """
-    options = jsonschema_rs.RegexOptions(size_limit=size_limit, dfa_size_limit=size_limit * 4)
-    try:
-        validator = jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=options, offline=True)
-    except jsonschema_rs.ValidationError:
-        return None
-    return validator.is_valid
 
 
 def _at(node: SchemaNode, keyword: str, message: str) -> Violation:

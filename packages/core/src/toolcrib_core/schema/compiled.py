@@ -13,12 +13,14 @@ import orjson
 from toolcrib_core.errors import NotJson
 from toolcrib_core.json_values import FrozenDict, thaw
 from toolcrib_core.schema.canonical import digest
-from toolcrib_core.schema.check import PATTERN_OPTIONS, inspect_schema
-from toolcrib_core.schema.limits import INSTANCE_LIMITS, SMALL_BYTES, find_limit_fault, nodes_by_depth
+from toolcrib_core.schema.check import inspect_schema
+from toolcrib_core.schema.cost import WorkProfile
+from toolcrib_core.schema.limits import INSTANCE_LIMITS, SMALL_BYTES, find_limit_fault, measure_levels
+from toolcrib_core.schema.patterns import PATTERN_OPTIONS
 from toolcrib_core.schema.refs import SchemaIndex
 
-MAX_APPLICATIONS: Final = 10_000_000
-"""How many schemas may be applied in validating one value; the engine takes about half a second for that many."""
+MAX_STEPS: Final = 5_000_000
+"""How many steps of about 50 ns it may take to validate one value; more would hold up every other call."""
 
 # A text of this length has fewer nodes than are allowed, and with this few brackets it is not too deep.
 _PLAIN_BYTES = INSTANCE_LIMITS.max_nodes
@@ -51,10 +53,8 @@ class CompiledSchema:
 
     schema: dict[str, Any]
     validator: jsonschema_rs.Validator
-    applications: tuple[int, ...]
-    """How many schemas apply to one place of a value, by its depth; the last entry stands for all deeper places."""
-    may_be_costly: bool
-    """Whether there are values within the limits for which that is too much."""
+    work: WorkProfile
+    _steps_for_byte: float
     _engine_accepts: Callable[[object], bool]
 
     def accepts(self, value: object) -> bool:
@@ -67,7 +67,7 @@ class CompiledSchema:
         try:
             encoded = orjson.dumps(value)
             if (
-                not self.may_be_costly
+                len(encoded) * self._steps_for_byte <= MAX_STEPS
                 and len(encoded) <= _PLAIN_BYTES
                 and (len(encoded) <= SMALL_BYTES or encoded.count(b"{") + encoded.count(b"[") <= _PLAIN_BRACKETS)
                 and encoded.find(b"null") < 0
@@ -77,15 +77,9 @@ class CompiledSchema:
             return False
         return (
             find_limit_fault(value, INSTANCE_LIMITS) is None
-            and (not self.may_be_costly or self.cost(value) <= MAX_APPLICATIONS)
+            and self.work.steps_to_validate(measure_levels(value)) <= MAX_STEPS
             and self._engine_accepts(value)
         )
-
-    def cost(self, value: object) -> int:
-        """At most how many schemas are applied in validating a value that is within its limits."""
-        last = len(self.applications) - 1
-        levels = enumerate(nodes_by_depth(value))
-        return sum(nodes * self.applications[min(depth, last)] for depth, nodes in levels)
 
 
 def compile_schema(target: Target) -> CompiledSchema:
@@ -132,7 +126,7 @@ def _by_content(schema: Mapping[str, Any]) -> CompiledSchema:
 
 
 def _compiled(schema: Mapping[str, Any]) -> CompiledSchema:
-    upgraded, applications = inspect_schema(schema)
+    upgraded, work = inspect_schema(schema)
     # The engine takes no subclass of list in a schema.
     plain = thaw(upgraded)
     _name_closed_objects(plain)
@@ -142,8 +136,8 @@ def _compiled(schema: Mapping[str, Any]) -> CompiledSchema:
     return CompiledSchema(
         schema=plain,
         validator=validator,
-        applications=applications,
-        may_be_costly=applications[-1] * INSTANCE_LIMITS.max_nodes > MAX_APPLICATIONS,
+        work=work,
+        _steps_for_byte=work.steps_for_byte,
         _engine_accepts=validator.is_valid,
     )
 

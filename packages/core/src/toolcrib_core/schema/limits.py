@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import orjson
 
@@ -71,8 +71,12 @@ def find_limit_fault(value: object, limits: JsonLimits) -> LimitFault | None:
         return _over("", f"it is {len(encoded):,} bytes long as JSON, and at most {limits.max_bytes:,} are allowed")
     may_be_deep = encoded.count(b"{") + encoded.count(b"[") > limits.max_depth
     may_be_many = len(encoded) > limits.max_nodes * _BYTES_PER_NODE
-    if may_be_deep or may_be_many or _hides_nan_or_uuid(encoded.decode()):
+    if _hides_nan_or_uuid(encoded.decode()):
         return _first_fault(value, limits)
+    if may_be_deep or may_be_many:
+        levels = measure_levels(value)
+        if len(levels) > limits.max_depth or sum(level.values for level in levels) > limits.max_nodes:
+            return _first_fault(value, limits)
     return None
 
 
@@ -89,13 +93,38 @@ def is_small_json(value: object) -> bool:
     return len(encoded) <= SMALL_BYTES and encoded.find(b"null") < 0 and encoded.count(b"-") < _DASHES_OF_A_UUID
 
 
-def nodes_by_depth(value: object) -> list[int]:
-    """How many nodes a value that is within its limits has on each level."""
-    counts, level = [], [value]
+class LevelSize(NamedTuple):
+    """What a value has on one level of nesting."""
+
+    values: int
+    slow_to_compare: int
+    """Values that the engine compares with the members of an `enum` one by one: all but texts and integers."""
+    text_bytes: int
+    """Of texts, and of the names of the objects on this level and on the one above."""
+
+
+def measure_levels(value: object) -> list[LevelSize]:
+    """What a value that is within its limits has on each level."""
+    levels, level, names_above = [], [value], 0
     while level:
-        counts.append(len(level))
-        level = [child for parent in level for child in _children(parent)]
-    return counts
+        slow = text = names = 0
+        below: list[object] = []
+        for member in level:
+            item = member.value if isinstance(member, Enum) else member
+            if isinstance(item, str):
+                text += len(item) if item.isascii() else 4 * len(item)
+            elif isinstance(item, dict):
+                slow += 1
+                names += sum(len(key) if key.isascii() else 4 * len(key) for key in item)
+                below += item.values()
+            elif isinstance(item, (list, tuple)):
+                slow += 1
+                below += item
+            elif isinstance(item, float):
+                slow += 1
+        levels.append(LevelSize(len(level), slow, text + names + names_above))
+        level, names_above = below, names
+    return levels
 
 
 def _first_fault(value: object, limits: JsonLimits) -> LimitFault | None:
@@ -118,14 +147,6 @@ def _first_fault(value: object, limits: JsonLimits) -> LimitFault | None:
         if reason:
             return LimitFault(pointer=pointer_of(path), reason=reason, over_limit=False)
     return None
-
-
-def _children(value: Any) -> Any:
-    if isinstance(value, Enum):
-        value = value.value
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, (list, tuple)) else ()
 
 
 def _not_json(value: object) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from toolcrib_core.definition import LossyFeature
 from toolcrib_core.json_values import pointer_join
-from toolcrib_core.schema.check import is_matchable
+from toolcrib_core.schema.patterns import pattern_size
 from toolcrib_core.schema.rebuilding import with_subschemas
 
 
@@ -30,11 +30,11 @@ def _relaxed(schema: Mapping[str, Any], pointer: str, lost: list[LossyFeature]) 
 
     relaxed = with_subschemas(schema, rebuild)
     pattern = relaxed.get("pattern")
-    if isinstance(pattern, str) and not is_matchable(pattern):
+    if isinstance(pattern, str) and pattern_size(pattern) is None:
         del relaxed["pattern"]
         lost.append(_left_out(pointer_join(pointer, "pattern")))
     names: dict[str, Any] = relaxed.get("patternProperties", {})
-    unmatchable = [name for name in names if not is_matchable(name)]
+    unmatchable = [name for name in names if pattern_size(name) is None]
     if unmatchable:
         relaxed["patternProperties"] = {name: names[name] for name in names if name not in unmatchable}
         # What such a name allowed may be any property now: which ones it meant cannot be told.

@@ -15,36 +15,40 @@ from jsonschema_rs import ValidationError
 from toolcrib_core.errors import ArgumentsTooLarge, InvalidArguments, ToolErrorCategory
 from toolcrib_core.json_text import parse_json
 from toolcrib_core.json_values import thaw
-from toolcrib_core.schema.compiled import MAX_APPLICATIONS, CompiledSchema, Target, compile_schema
-from toolcrib_core.schema.limits import INSTANCE_LIMITS, SMALL_BYTES, find_limit_fault, is_small_json
-from toolcrib_core.schema.messages import Violation, describe
+from toolcrib_core.schema.compiled import MAX_STEPS, CompiledSchema, Target, compile_schema
+from toolcrib_core.schema.limits import INSTANCE_LIMITS, find_limit_fault, is_small_json, measure_levels
+from toolcrib_core.schema.messages import Violation, describe, first_error
 from toolcrib_core.wording import kind_of, quoted
 
-MAX_EXPLAINED: Final = 20_000
-"""How many schemas may be applied to still say what is wrong: with alternatives inside alternatives the engine lists
-the faults of every branch, at about 20 us each."""
+MAX_STEPS_TO_EXPLAIN: Final = 1_200_000
+"""How many steps of about 50 ns it may take to say what is wrong. The engine finds all errors before it gives the
+first, each with a copy of the value at its place and of the members of its `enum`."""
 
 MAX_VIOLATIONS: Final = 1_000
 """How many violations an error lists at most."""
 
 _MAX_IN_MESSAGE = 10
+_MAX_SUGGESTIONS = 50
 
 
 class Finding:
     """A violation that is put into words only when it is asked for: finding it costs less than describing it."""
 
-    __slots__ = ("_case", "_found")
+    __slots__ = ("_case", "_found", "_suggests")
 
-    def __init__(self, found: Violation | ValidationError, case: _Case) -> None:
+    def __init__(self, found: Violation | ValidationError, case: _Case, *, suggests: bool = True) -> None:
         self._found = found
         self._case = case
+        self._suggests = suggests
 
     @property
     def violation(self) -> Violation:
         """All there is to say about it."""
         if not isinstance(self._found, Violation):
             case = self._case
-            self._found = describe(self._found, schema=case.compiled.schema, what=case.what, tool=case.tool)
+            self._found = describe(
+                self._found, schema=case.compiled.schema, what=case.what, tool=case.tool, suggests=self._suggests
+            )
         return self._found
 
     @property
@@ -143,15 +147,27 @@ def _read(arguments: object) -> Any:
 
 
 def _findings(case: _Case) -> list[Finding]:
-    refusal = _refusal(case)
+    is_small = is_small_json(case.value)
+    refusal = _refusal(case, is_small=is_small)
     if refusal is not None:
         return [Finding(refusal, case)]
-    return [Finding(error, case) for error in islice(case.compiled.validator.iter_errors(case.value), MAX_VIOLATIONS)]
+    engine, work = case.compiled.validator, case.compiled.work
+    sizes = measure_levels(case.value)
+    if work.steps_to_validate(sizes) > MAX_STEPS:
+        raise _too_large(case, "with so many values, so deep, the schema would be applied too often")
+    if work.steps_to_explain(sizes) <= MAX_STEPS_TO_EXPLAIN:
+        errors = enumerate(islice(engine.iter_errors(case.value), MAX_VIOLATIONS))
+        return [Finding(error, case, suggests=at < _MAX_SUGGESTIONS) for at, error in errors]
+    if work.steps_to_explain_one(sizes) <= MAX_STEPS_TO_EXPLAIN:
+        return [Finding(error, case) for error in first_error(engine, case.value)]
+    if case.compiled.accepts(case.value):
+        return []
+    message = f"The schema of the {case.what} is not satisfied, and has too many alternatives to say where."
+    return [Finding(Violation(pointer="", keyword="", message=message), case)]
 
 
-def _refusal(case: _Case) -> Violation | None:
-    """The one violation to tell where the engine is not to be asked for its errors."""
-    is_small = is_small_json(case.value)
+def _refusal(case: _Case, *, is_small: bool) -> Violation | None:
+    """The violation of a value that the engine is not asked about: one that is not JSON, or no object."""
     fault = None if is_small else find_limit_fault(case.value, INSTANCE_LIMITS)
     if fault is not None:
         if fault.over_limit:
@@ -161,19 +177,7 @@ def _refusal(case: _Case) -> Violation | None:
     if case.what == "arguments" and not isinstance(case.value, dict):
         message = f"The arguments must be an object, not {kind_of(case.value)}."
         return Violation(pointer="", keyword="type", message=message, expected=["object"])
-    if (is_small and case.compiled.applications[-1] * SMALL_BYTES <= MAX_EXPLAINED) or _is_explainable(case):
-        return None
-    if case.compiled.accepts(case.value):
-        return None
-    message = f"The schema of the {case.what} is not satisfied, and has too many alternatives to say where."
-    return Violation(pointer="", keyword="", message=message)
-
-
-def _is_explainable(case: _Case) -> bool:
-    cost = case.compiled.cost(case.value)
-    if cost > MAX_APPLICATIONS:
-        raise _too_large(case, "with so many values, so deep, the schema would be applied too often")
-    return cost <= MAX_EXPLAINED or case.compiled.applications[-1] == 1
+    return None
 
 
 def _invalid(case: _Case) -> InvalidArguments:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Protocol
 
-from toolcrib_core.schema.check import linear_matcher
+from toolcrib_core.schema.patterns import linear_matcher
 from toolcrib_mcp.views.failing import wrong
 from toolcrib_mcp.views.selectors import Search
 from toolcrib_mcp.views.visible import character_end, decoded, encoded, replaced
