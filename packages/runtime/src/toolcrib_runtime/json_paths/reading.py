@@ -52,7 +52,7 @@ from jsonpath.token import (
 )
 
 from toolcrib_core import JsonValue
-from toolcrib_core.schema.check import linear_matcher
+from toolcrib_core.schema.patterns import linear_matcher
 from toolcrib_core.schema.pointers import MISSING
 from toolcrib_core.wording import quoted
 from toolcrib_runtime.errors import JsonPathError
