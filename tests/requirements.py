@@ -28,6 +28,8 @@ _PENDING: dict[str, str | None] = {
     "CT-1": None,
     "CT-2": None,
     "CT-20": None,
+    "CT-28": None,
+    "CT-29": None,
     "VW": "comes with views",
     "CN": "comes with connections",
     "PX": "comes with the extensions of the protocol",

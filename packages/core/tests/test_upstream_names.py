@@ -125,10 +125,60 @@ def test_a_name_outside_the_grammar_becomes_a_legal_one_and_is_never_skipped(
         ("Zürich", "zurich"),
     ],
 )
-def test_the_configured_server_is_the_namespace_and_the_tool_name_stays_whole(server: str, namespace: str) -> None:
-    identity = upstream_identity("github.create_issue", server=server)
+def test_the_configured_server_is_the_namespace(server: str, namespace: str) -> None:
+    assert upstream_identity("issues.create", server=server) == ToolIdentity(namespace=namespace, name="issues.create")
 
-    assert identity == ToolIdentity(namespace=namespace, name="github.create_issue")
+
+@pytest.mark.req("CT-28", "GW-1.2", "GW-1.4")
+@pytest.mark.parametrize(
+    ("server", "upstream_name", "name"),
+    [
+        ("github", "github.create_issue", "create_issue"),
+        ("github", "github/create_issue", "create_issue"),
+        ("weather", "weather__forecast", "forecast"),
+        ("GitHub", "GitHub.create_issue", "create_issue"),
+        ("GitHub", "github.create_issue", "create_issue"),
+        ("github", "GitHub.create_issue", "create_issue"),
+        ("my__server", "my__server__read", "read"),
+        ("my server", "my-server/read", "read"),
+        ("my-server", "my-server__read", "read"),
+        # One underscore is part of the name, as is what only begins like the namespace, or has nothing behind it.
+        ("slack", "slack_send_message", "slack_send_message"),
+        ("github", "githubx.create_issue", "githubx.create_issue"),
+        ("github", "gitlab.create_issue", "gitlab.create_issue"),
+        ("github", "github.", "github."),
+        ("github", "github__", "github__"),
+        # Once is enough.
+        ("github", "github.github.create", "github.create"),
+        ("github", "github.repos.list", "repos.list"),
+        ("a", "a__b__c", "b__c"),
+    ],
+)
+def test_a_prefix_that_repeats_the_server_leaves_the_name(server: str, upstream_name: str, name: str) -> None:
+    assert upstream_identity(upstream_name, server=server).name == name
+
+
+@pytest.mark.req("CT-28", "GW-1.3")
+def test_the_hash_goes_over_the_name_that_the_server_knows() -> None:
+    assert define("github.create_issue", server="github").id == define("github.create_issue").id
+    assert define("create_issue", server="github").id != define("github.create_issue", server="github").id
+
+
+@pytest.mark.req("CT-28")
+@given(
+    st.from_regex(r"[a-z][a-z0-9_-]{0,20}", fullmatch=True),
+    st.from_regex(r"[A-Za-z_][A-Za-z0-9_.-]{0,40}", fullmatch=True),
+    st.sampled_from(["", ".", "/", "__"]),
+)
+def test_the_upstream_name_can_be_made_again_from_namespace_separator_and_name(
+    server: str, rest: str, separator: str
+) -> None:
+    upstream_name = f"{server}{separator}{rest}" if separator else rest
+
+    identity = upstream_identity(upstream_name, server=server)
+
+    prefixes = ("", *(f"{identity.namespace}{each}" for each in (".", "/", "__")))
+    assert upstream_name in {f"{prefix}{identity.name}" for prefix in prefixes}
 
 
 @pytest.mark.req("GW-1.2")
@@ -171,8 +221,8 @@ def test_any_upstream_name_server_and_version_give_an_id_of_the_gateway_grammar(
 @pytest.mark.req("GW-1.1")
 @settings(max_examples=200)
 @given(st.lists(NAMES, min_size=2, max_size=8, unique=True))
-def test_two_names_of_one_server_never_become_one(upstream_names: list[str]) -> None:
-    names = {upstream_identity(each, server="s", version="1").name for each in upstream_names}
+def test_two_names_of_one_server_become_one_only_where_a_prefix_repeats_the_server(upstream_names: list[str]) -> None:
+    names = {upstream_identity(each, server="server", version="1").name for each in upstream_names}
 
     assert len(names) == len(upstream_names)
 
@@ -180,4 +230,4 @@ def test_two_names_of_one_server_never_become_one(upstream_names: list[str]) -> 
 @pytest.mark.req("GW-1.4")
 @given(st.from_regex(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}", fullmatch=True))
 def test_a_legal_name_of_a_configured_server_is_verbatim(upstream_name: str) -> None:
-    assert upstream_identity(upstream_name, server="s").name == upstream_name
+    assert upstream_identity(upstream_name, server="any server").name == upstream_name

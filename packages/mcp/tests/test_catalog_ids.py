@@ -85,6 +85,35 @@ def test_every_form_that_means_one_tool_leads_to_it(raw_tool: RawTool, namespace
     assert catalog.hydrate(form.format(namespace, server)) is catalog.hydrate(tool_id)
 
 
+@pytest.mark.req("CT-28", "CL-3")
+@pytest.mark.parametrize("form", ["git:log", "git.log", "git/log", "git__log", "git:git.log", "log", "/git/log"])
+def test_a_tool_whose_name_repeats_its_server_is_called_with_or_without_that(raw_tool: RawTool, form: str) -> None:
+    catalog = _catalog(git=[raw_tool("git.log", "path")])
+
+    tool = catalog.hydrate(form)
+
+    assert tool.tool_id.startswith("git:log#")
+    assert tool.upstream_name == "git.log"
+
+
+@pytest.mark.req("CT-28", "GW-1.5")
+def test_two_tools_of_which_one_repeats_the_server_are_told_apart_or_refused(raw_tool: RawTool) -> None:
+    versioned = [raw_tool(each, _meta={"version": "1"}) for each in ("git.log", "log")]
+    catalog = _catalog(git=[*versioned, raw_tool("git__tag"), raw_tool("tag")])
+
+    with pytest.raises(DuplicateTool, match=r"`git\.log` of `git` and `log` of `git`") as refused:
+        catalog.hydrate("git:log@1")
+    with pytest.raises(AmbiguousTool) as ambiguous:
+        catalog.hydrate("git:tag")
+
+    assert refused.value.details["id"] == "git:log@1"
+    assert [each.name for each in catalog.report.findings if each.kind == "withheld"] == ["git.log", "log"]
+    ids = [each for each in catalog.snapshot().ids if each.startswith("git:tag#")]
+    assert ambiguous.value.details["didYouMean"] == ids
+    assert {catalog.hydrate(each).upstream_name for each in ids} == {"git__tag", "tag"}
+    assert len({str(each.tool_id) for each in catalog.tree.children("/git")}) == 2  # type: ignore[union-attr]
+
+
 @pytest.mark.req("CL-3")
 @pytest.mark.parametrize("form", ["other:git_log", "gi:git_log", "git:git", "git log", "/git", "git:git_log:x"])
 def test_a_form_that_names_another_server_or_tool_means_nothing(raw_tool: RawTool, form: str) -> None:

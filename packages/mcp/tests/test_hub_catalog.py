@@ -67,6 +67,22 @@ async def test_only_tools_that_the_operator_lets_in_are_served() -> None:
     assert (counts.served, counts.denied) == (1, 2)
 
 
+@pytest.mark.req("CT-28")
+async def test_the_operator_names_a_tool_as_it_is_shown_or_as_its_server_calls_it() -> None:
+    server = listing("files.read", "files__drop", "files.drop_all", "files.find")
+    own = {
+        "allow": ["read", "*drop*", "find"],
+        "deny": ["drop", "files.drop_all"],
+        "risk": {"fin?": {"effects": "read"}},
+    }
+
+    async with hub_of({"files": server.connect}, ours={"servers": {"files": own}}) as hub:
+        await hub.start(timeout=5)
+        risks = {each: hub.server("files").risk_of(hub.catalog.hydrate(each)).effects for each in names(hub)}
+
+    assert risks == {"files:find": "read", "files:read": "unknown"}
+
+
 async def test_tools_beyond_the_cap_are_left_out_and_counted() -> None:
     ours = {"limits": {"maxTools": 2}}
 

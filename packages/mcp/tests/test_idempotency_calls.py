@@ -160,6 +160,18 @@ async def test_a_key_belongs_to_one_principal_and_one_tool(calls: IdempotentCall
     assert META_REPLAYED not in result["_meta"]
 
 
+@pytest.mark.req("CT-28", "GW-8.5")
+async def test_tools_whose_ids_differ_in_their_hash_alone_have_keys_of_their_own(calls: IdempotentCalls) -> None:
+    effects = Effects()
+    one, other = (keyed(tool={"name": each}) for each in ("box.wipe", "wipe"))
+    await calls.run(one, effects)
+
+    await calls.run(other, effects)
+
+    assert {each.tool.definition.name for each in (one, other)} == {"wipe"}
+    assert effects.count == 2
+
+
 async def test_an_edit_of_the_description_makes_no_other_call(calls: IdempotentCalls) -> None:
     effects = Effects()
     for text in ("one", "two"):

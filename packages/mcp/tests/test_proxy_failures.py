@@ -74,14 +74,16 @@ async def test_an_error_in_answer_to_a_clients_answers_stays_one_of_the_protocol
     assert error.code == -32602
 
 
-@pytest.mark.req("GW-6.8")
-async def test_a_call_that_takes_too_long_is_a_timeout_and_not_to_be_repeated() -> None:
+@pytest.mark.req("GW-6.8", "CT-29")
+async def test_the_outcome_of_a_write_that_takes_too_long_is_unknown_with_the_timeout_as_its_cause() -> None:
     async with proxied({"github": github()}, ours={"callTimeout": 0.2}) as case:
         error = error_of(await case.execute(ISSUE_ID, title="x"))
 
-    assert error["error"] == "UPSTREAM_TIMEOUT"
-    assert error["retryable"] is False
-    assert "took effect" in error["hint"]
+    assert (error["error"], error["retryable"]) == ("OUTCOME_UNKNOWN", False)
+    assert "within 0.2 s" in error["message"]
+    assert "before you call it again" in error["hint"]
+    assert error["details"]["cause"]["error"] == "UPSTREAM_TIMEOUT"
+    assert "took effect" in error["details"]["cause"]["hint"]
 
 
 @pytest.mark.req("GW-6.8")
@@ -154,12 +156,14 @@ def test_what_may_be_repeated_is_told_as_it_happened(risk: ToolRisk, kind: Any) 
 
 @pytest.mark.parametrize("risk", [WRITES, UNKNOWN])
 @pytest.mark.parametrize("sent", [True, None])
-def test_what_may_not_be_repeated_is_told_so(risk: ToolRisk, sent: Any) -> None:
-    late = judged(UpstreamTimeout("Late.", details={"sent": sent}), tool_id=ISSUE_ID, risk=risk)
-    lost = judged(UpstreamUnavailable("Lost.", details={"sent": sent}), tool_id=ISSUE_ID, risk=risk)
+@pytest.mark.parametrize("kind", [UpstreamTimeout, UpstreamUnavailable])
+def test_what_may_not_be_repeated_is_unknown_and_has_its_cause(risk: ToolRisk, sent: Any, kind: Any) -> None:
+    cause = kind("Lost.", details={"sent": sent})
 
-    assert (outward(late)["error"], late.retryable) == ("UPSTREAM_TIMEOUT", False)
-    assert (outward(lost)["error"], lost.retryable) == ("OUTCOME_UNKNOWN", False)
+    error = judged(cause, tool_id=ISSUE_ID, risk=risk)
+
+    assert (outward(error)["error"], error.retryable) == ("OUTCOME_UNKNOWN", False)
+    assert error.details["cause"] == outward(cause)
 
 
 @pytest.mark.parametrize(

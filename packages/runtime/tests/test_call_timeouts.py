@@ -47,6 +47,7 @@ async def test_a_timeout_stops_the_work_and_its_finally_blocks_run() -> None:
     assert clock.waiting == 0
 
 
+@pytest.mark.req("CT-29")
 async def test_a_timeout_of_a_tool_that_must_not_run_twice_leaves_its_outcome_open() -> None:
     clock = FakeClock()
     tool = as_tool(forever, timeout=5, effects="write")

@@ -13,6 +13,8 @@ FALLBACK_NAMESPACE = "mcp"
 _MAX_NAMESPACE = 64
 _MAX_NAME = 128
 _UNDERSCORE_SEGMENTS = 3
+# What stands between a namespace and the name of a tool that repeats it; one underscore is part of the name.
+_REPEATING = (".", "/", "__")
 _LEGAL_NAMESPACE = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _LEGAL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
 _LEGAL_VERSION = re.compile(r"[A-Za-z0-9._-]{1,32}")
@@ -46,20 +48,33 @@ def derive_name(upstream_name: str) -> tuple[str, str]:
 def upstream_identity(upstream_name: str, *, server: str | None = None, version: str | None = None) -> ToolIdentity:
     """The identity of an upstream tool, legal in the gateway profile for any input.
 
-    With a configured `server` that is the namespace and the tool's name is kept whole; without one both come from
-    `derive_name`. A name that had to be changed to be legal ends in a hash of the upstream name, so two upstream names
-    never become one. A namespace loses case, accents and punctuation without one: servers that differ in nothing else
-    share it. A version that an id cannot hold is left out, and the shape hash of the definition takes its place: a
-    changed version could equal another real one.
+    With a configured `server` that is the namespace, and a prefix of the name that repeats it is dropped; without one
+    both come from `derive_name`. A name that had to be changed to be legal ends in a hash of the upstream name, so two
+    upstream names become one only where a prefix repeats the namespace. A namespace loses case, accents and
+    punctuation without one: servers that differ in nothing else share it. A version that an id cannot hold is left
+    out, and the shape hash of the definition takes its place: a changed version could equal another real one.
 
     Give `upstream_name` to the definition as well, since its hash is computed over it.
     """
-    namespace, name = (server, upstream_name) if server else derive_name(upstream_name)
+    if server:
+        namespace = _legal_namespace(server)
+        name = _without_namespace(upstream_name, server, namespace)
+    else:
+        prefix, name = derive_name(upstream_name)
+        namespace = _legal_namespace(prefix)
     return ToolIdentity(
-        namespace=_legal_namespace(namespace),
+        namespace=namespace,
         name=_legal_name(name, upstream_name),
         version=version if version is not None and _LEGAL_VERSION.fullmatch(version) else None,
     )
+
+
+def _without_namespace(upstream_name: str, *namespaces: str) -> str:
+    """The name without a namespace, in either case, that stands before it: `github.create_issue` of `github`."""
+    for prefix in (f"{namespace}{separator}" for namespace in namespaces for separator in _REPEATING):
+        if len(upstream_name) > len(prefix) and upstream_name[: len(prefix)].lower() == prefix.lower():
+            return upstream_name[len(prefix) :]
+    return upstream_name
 
 
 def _legal_namespace(text: str) -> str:

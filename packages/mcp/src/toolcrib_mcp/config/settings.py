@@ -159,18 +159,18 @@ class ServerSettings(SettingsModel):
     """What happens to a tool that changed: `enforce` withholds it, `warn` serves it with a warning in log and audit,
     `off` pins nothing. Without a value the gateway's `pins` counts."""
 
-    def admits(self, tool: str) -> bool:
-        """Whether a tool, by the name the server gives it, is served."""
-        return _fits(tool, self.allow) and not _fits(tool, self.deny)
+    def admits(self, *names: str) -> bool:
+        """Whether a tool is served, by the name that the server gives it and any other that it has."""
+        return _fits(names, self.allow) and not _fits(names, self.deny)
 
     def idle_seconds(self, gateway: GatewaySettings) -> float | None:
         """After how long without a call it is stopped; `None` is never."""
         own = self.idle_stop if "idle_stop" in self.model_fields_set else gateway.idle_stop
         return own or None
 
-    def risk_of(self, tool: str) -> RiskOverride | None:
-        """What the operator says about the risk of a tool."""
-        return next((override for pattern, override in self.risk.items() if fnmatchcase(tool, pattern)), None)
+    def risk_of(self, *names: str) -> RiskOverride | None:
+        """What the operator says about the risk of a tool, by any of its names."""
+        return next((override for pattern, override in self.risk.items() if _fits(names, (pattern,))), None)
 
 
 class OAuthSettings(SettingsModel):
@@ -313,5 +313,5 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def _fits(tool: str, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(tool, pattern) for pattern in patterns)
+def _fits(names: tuple[str, ...], patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)

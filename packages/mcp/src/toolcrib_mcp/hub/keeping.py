@@ -160,4 +160,4 @@ class CatalogKeeper:
 def _admits(server: HubServer, tool: Any) -> bool:
     name = tool.get("name") if isinstance(tool, dict) else None
     # What has no name cannot be asked about; the catalogue reports it.
-    return not isinstance(name, str) or server.settings.admits(name)
+    return not isinstance(name, str) or server.admits(name)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import orjson
 
-from toolcrib_core import ToolRisk
+from toolcrib_core import ToolRisk, upstream_identity
 from toolcrib_core.wording import listed
 from toolcrib_mcp.catalog import Declared, HydrationResult, UpstreamTerms
 from toolcrib_mcp.config import GatewayConfig, GatewaySettings, ServerConfig, ServerSettings, reveal
@@ -101,15 +101,23 @@ class HubServer:
         """Whether what the other lists is served from this in the same way."""
         return _admitted(self) == _admitted(other)
 
+    def admits(self, tool: str) -> bool:
+        """Whether a tool, by the name that the server gives it, is served."""
+        return self.settings.admits(*self._names_of(tool))
+
     def risk_of(self, tool: HydrationResult) -> ToolRisk:
         """What one of its tools may do, as the operator sees it."""
-        override = self.settings.risk_of(tool.upstream_name)
+        override = self.settings.risk_of(*self._names_of(tool.upstream_name))
         return tool.definition.risk if override is None else override.applied_to(tool.definition.risk)
 
     def declared_by(self, tool: HydrationResult) -> Declared:
         """What one of its tools declares that it does; nothing where the configuration says what its effects are."""
-        override = self.settings.risk_of(tool.upstream_name)
+        override = self.settings.risk_of(*self._names_of(tool.upstream_name))
         return tool.declared if override is None or override.effects is None else "nothing"
+
+    def _names_of(self, tool: str) -> tuple[str, ...]:
+        # The one in its id is what people are shown, and may be another.
+        return tool, upstream_identity(tool, server=self.terms.server).name
 
     def upstream(
         self,

@@ -131,8 +131,7 @@ def _scoped(call: GuardedCall, given: object) -> str:
             f"The idempotency key must be text of 1 to {MAX_KEY_LENGTH} printable characters.",
             hint="Nothing was run. Make up a key for each call, as a UUID, and send the same one when you try again.",
         )
-    definition = call.tool.definition
-    return digest(["gateway", call.principal, call.tool.upstream, definition.namespace, definition.name, given])
+    return digest(["gateway", call.principal, call.tool.upstream, call.tool.upstream_name, given])
 
 
 def _may_have_run(error: ToolError) -> bool:

@@ -13,16 +13,14 @@ def judged(error: UpstreamError, *, tool_id: str, risk: ToolRisk) -> ToolError:
     """What the caller of the tool is told, so that nobody repeats by mistake what may have happened.
 
     A tool that only reads, or does no more the second time, can be called again whatever happened to the answer. Of
-    any other one, a call that may have reached the server is not retryable; where the connection was lost on it, the
-    outcome is unknown.
+    any other one, the outcome of a call that may have reached the server is unknown, and the timeout or the lost
+    connection is its cause.
     """
     if risk.idempotent or not risk.may_write or not _may_have_run(error):
         return error
-    if isinstance(error, UpstreamTimeout):
-        error.retryable = False
-        return error
+    error.retryable = False
     return UnknownOutcome(
-        f"Nobody knows whether {quoted(tool_id)} did its work: {error.message}",
+        f"It is not known whether {quoted(tool_id)} did its work: {error.message}",
         hint="Look whether the effect is there before you call it again.",
         details={"cause": outward(error)},
     )

@@ -165,7 +165,7 @@ class OwnTools:
 
     def _is_refused(self, name: str, snapshot: CatalogSnapshot) -> bool:
         """Whether the operator does not admit it, or it is listed and yet not served."""
-        if not self._hub.servers[self._server].settings.admits(name):
+        if not self._hub.servers[self._server].admits(name):
             return True
         if snapshot.withheld_tool(self._server, name) is not None:
             return True

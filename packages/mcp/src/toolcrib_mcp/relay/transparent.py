@@ -22,6 +22,7 @@ from toolcrib_runtime.errors import ApprovalRefused, ApprovalRequired, BudgetExh
 if TYPE_CHECKING:
     from toolcrib_mcp.catalog import HydrationResult
     from toolcrib_mcp.config import ServerSettings
+    from toolcrib_mcp.hub.servers import HubServer
     from toolcrib_mcp.hub.view import HubView
     from toolcrib_mcp.safeguards.checkpoint import Checkpoint
 
@@ -152,15 +153,15 @@ class TransparentService:
         return result
 
     async def _of_one(self, server: str, request: Request) -> Mapping[str, Any]:
-        method, settings = request.method, self._hub.server(server).settings
-        filtered = not _admits_all(settings)
+        method, about = request.method, self._hub.server(server)
+        filtered = not _admits_all(about.settings)
         if filtered and method == _CALL:
             name = request.params.get("name")
-            if isinstance(name, str) and not settings.admits(name):
+            if isinstance(name, str) and not about.admits(name):
                 raise _not_served(name)
         result = self.relay.screened(method, await self.relay.call(server, method, request.params, request))
         if filtered and method == _LIST and isinstance(tools := result.get("tools"), list):
-            return {**result, "tools": [tool for tool in tools if _admits(settings, tool)]}
+            return {**result, "tools": [tool for tool in tools if _admits(about, tool)]}
         return result
 
 
@@ -168,9 +169,9 @@ def _admits_all(settings: ServerSettings) -> bool:
     return "*" in settings.allow and not settings.deny
 
 
-def _admits(settings: ServerSettings, tool: Any) -> bool:
+def _admits(server: HubServer, tool: Any) -> bool:
     name = tool.get("name") if isinstance(tool, dict) else None
-    return not isinstance(name, str) or settings.admits(name)
+    return not isinstance(name, str) or server.admits(name)
 
 
 def _not_served(name: str) -> UnknownTool:

@@ -208,7 +208,7 @@ class Connection:
         if noise.excerpt:
             details["noise"] = {"lines": noise.lines, "excerpt": noise.excerpt}
         return UpstreamTimeout(
-            f"The server did not answer {quoted(call.method)} within {seconds:g} s.",
+            f"The server did not answer {quoted(call.method)} within {round(seconds, 3):g} s.",
             hint="Ask for less at once, or raise the limit. Whether the call took effect is not known.",
             details=details,
         )
@@ -216,7 +216,7 @@ class Connection:
 
 def _not_taken(method: str, seconds: float) -> UpstreamTimeout:
     return UpstreamTimeout(
-        f"The server did not take {quoted(method)} within {seconds:g} s: it does not read what it is sent.",
+        f"The server did not take {quoted(method)} within {round(seconds, 3):g} s: it does not read what it is sent.",
         hint="Try again later, or start the server again.",
         details={"method": method, "seconds": seconds, "sent": None},
     )
