@@ -82,17 +82,18 @@ def _toolcrib(*words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.req("TP-13", "TP-20")
 async def test_the_pack_is_called_from_python(pack: Toolpack) -> None:
     async with open_toolbox([pack]) as toolbox:
-        result = await toolbox.call("text.statistics:words", ARGUMENTS)
+        result = await toolbox.call("text:statistics.words", ARGUMENTS)
 
     assert result.unwrap() == ANSWER
 
 
 @pytest.mark.req("TP-28")
 @pytest.mark.slow
-def test_the_pack_is_called_from_the_command_line(folder: Path) -> None:
+@pytest.mark.parametrize("name", ["text:statistics.words", "text.statistics.words", "text:statistics.words@1.2.0"])
+def test_the_pack_is_called_from_the_command_line(folder: Path, name: str) -> None:
     pairs = [f"{key}={value}" for key, value in ARGUMENTS.items()]
 
-    ended = _toolcrib("toolpack", "run", "text.statistics.words", *pairs, "--dir", str(folder))
+    ended = _toolcrib("toolpack", "run", name, *pairs, "--dir", str(folder))
 
     assert (ended.returncode, ended.stderr) == (0, "")
     assert json.loads(ended.stdout) == ANSWER
@@ -107,12 +108,12 @@ async def test_the_pack_is_found_and_called_through_the_gateway(folder: Path, tm
     async with Client(server, read_timeout_seconds=30) as client:
         names = [tool.name for tool in (await client.list_tools()).tools]
         found = await client.call_tool("tool_browse", {"query": "how many words are in this text"})
-        tool_id = re.findall(r"packs:\S+", _text(found))[0]
+        tool_id = re.findall(r"text:\S+", _text(found))[0]
         result = await client.call_tool("tool_execute", {"tool_id": tool_id, "args": ARGUMENTS})
         refused = await client.call_tool("tool_execute", {"tool_id": tool_id, "args": {"txt": "x"}})
 
     assert "tool_execute" in names
-    assert tool_id.startswith("packs:")
+    assert tool_id == "text:statistics.words@1.2.0"
     assert json.loads(_text(result)) == ANSWER
     assert "text" in _text(refused)
     assert refused.is_error

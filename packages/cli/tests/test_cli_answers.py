@@ -226,7 +226,7 @@ def test_a_tool_file_that_needs_an_approval_is_asked_about_at_the_terminal(
 
     monkeypatch.setattr(sys, "stdin", Typed(typed))
 
-    ended = run_once("text.greet", ["name=Ada"], None, folder=packs, grants=Grants(), yes=False, as_json=False)
+    ended = run_once("text.greet", ["name=Ada"], None, folders=[packs], grants=Grants(), yes=False, as_json=False)
 
     out, err = capsys.readouterr()
     assert ended == code

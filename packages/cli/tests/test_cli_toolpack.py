@@ -20,10 +20,9 @@ from tests.real_parts import real_part_missing
 from toolcrib_cli.app import app
 from toolcrib_cli.toolpack import planning
 from toolcrib_cli.toolpack.beginning import run_new
-from toolcrib_cli.toolpack.loading import load_folder
+from toolcrib_cli.toolpack.loading import load_folders
 from toolcrib_core import CatalogError, InvalidArguments, UnknownTool
 from toolcrib_toolpacks import ToolpackLoader, ToolpackValidationError
-from toolcrib_toolpacks.capabilities import CapabilityRefused
 
 PROCESS_KINDS = ["python", "node", "php", "cli"]
 PROGRAMS = {"node": "node", "php": "php"}
@@ -104,8 +103,8 @@ def test_list_shows_the_tools_of_a_folder(packs: Path) -> None:
     shown, as_json = run("list", str(packs)), json.loads(run("list", str(packs), "--json").stdout)
 
     assert [line.split()[:4] for line in shown.stdout.splitlines()[1:]] == [
-        ["text.greet", "0.1.0", "python", "none"],
-        ["text.shout", "0.1.0", "cli", "read"],
+        ["text:greet", "0.1.0", "python", "none"],
+        ["text:shout", "0.1.0", "cli", "read"],
     ]
     assert [each["id"] for each in as_json["toolpacks"]] == ["text.greet", "text.shout"]
     assert run("list", "--dir", str(packs)).stdout == shown.stdout
@@ -126,7 +125,7 @@ def test_a_folder_that_is_broken_is_told_line_by_line(packs: Path, capsys: pytes
     with pytest.raises(ToolpackValidationError):
         CliRunner().invoke(app, ["toolpack", "list", str(packs)], catch_exceptions=False)
     with pytest.raises(ToolpackValidationError):
-        load_folder(packs)
+        load_folders([packs])
 
     err = capsys.readouterr().err
     assert err.startswith("b00.tool.yaml:2: The YAML cannot be read")
@@ -137,16 +136,16 @@ def test_show_prints_all_that_a_file_says(packs: Path) -> None:
     shown = run("show", "text.greet", "--dir", str(packs)).stdout
     as_json = json.loads(run("show", str(packs / "greet.tool.yaml"), "--json").stdout)
 
-    assert "text.greet 0.1.0 (python), greet.tool.yaml" in shown
+    assert "text:greet 0.1.0 (python), greet.tool.yaml" in shown
     assert '"minLength": 1' in shown
     assert (as_json["id"], as_json["toolId"], as_json["file"]) == ("text.greet", "text:greet@0.1.0", "greet.tool.yaml")
     assert as_json["effectiveRisk"]["effects"] == "none"
 
 
 def test_a_tool_that_is_not_there_is_told_with_the_one_that_was_meant(packs: Path) -> None:
-    with pytest.raises(UnknownTool, match=r"Did you mean `text\.greet`"):
+    with pytest.raises(UnknownTool, match=r"Did you mean `text:greet`"):
         run("show", "text.gret", "--dir", str(packs))
-    with pytest.raises(UnknownTool, match=r"There are `text\.greet`, `text\.shout`"):
+    with pytest.raises(UnknownTool, match=r"There are `text:greet`, `text:shout`"):
         run("show", "zzz", "--dir", str(packs))
 
 
@@ -176,14 +175,16 @@ def test_plan_of_a_request_shows_it_without_values_that_may_be_secret(
     file.write_text(text.replace("url: https://example.com/greet", "url: https://example.com/greet/{{ input.name }}"))
     monkeypatch.setenv("API_TOKEN", "s3cret-value")
 
-    with pytest.raises(CapabilityRefused, match="API_TOKEN"):
-        run("plan", str(file), "name=a/b")
+    ungranted = run("plan", str(file), "name=a/b").stdout
     shown = run("plan", str(file), "name=a/b", "--grant-env", "API_TOKEN").stdout
+    called = run("run", str(file), "name=a/b", "--json")
 
     assert "request: POST https://example.com/greet/a%2Fb" in shown
     assert "headers: Authorization" in shown
-    assert "variables: API_TOKEN" in shown
-    assert "s3cret-value" not in shown
+    assert "variables: API_TOKEN\n" in shown
+    assert "variables: API_TOKEN (a call needs `--grant-env API_TOKEN`)\n" in ungranted
+    assert json.loads(called.stdout)["error"]["code"] == "toolbox.capability-refused"
+    assert "s3cret-value" not in shown + ungranted + called.output
 
 
 def test_plan_refuses_arguments_that_the_tool_would_refuse(packs: Path) -> None:
@@ -346,7 +347,7 @@ def test_test_tells_which_examples_and_search_cases_do_not_pass(packs: Path) -> 
     result = run("test", str(packs))
 
     assert result.exit_code == 1
-    told = [line for line in result.stdout.splitlines() if "text.greet" in line]
+    told = [line for line in result.stdout.splitlines() if "text:greet" in line]
     assert [line.split()[0] for line in told[:7]] == [
         "passed", "FAILED", "passed", "passed", "FAILED", "FAILED", "passed",
     ]  # fmt: skip
@@ -360,7 +361,7 @@ def test_test_names_the_tools_that_have_nothing_to_test(packs: Path) -> None:
     file = packs / "greet.tool.yaml"
     file.write_text(file.read_text().partition("# `toolcrib toolpack test`")[0])
 
-    assert "Without examples and search cases: `text.greet`." in run("test", str(packs)).stdout
+    assert "Without examples and search cases: `text:greet`." in run("test", str(packs)).stdout
 
 
 @pytest.mark.req("TP-28")

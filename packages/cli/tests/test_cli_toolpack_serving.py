@@ -12,14 +12,18 @@ from process_children import until
 from toolcrib_cli.toolpack import serving
 from toolcrib_cli.toolpack.beginning import run_new
 from toolcrib_cli.toolpack.grants import Grants
-from toolcrib_cli.toolpack.serving import bring_toolpacks, served_folder, server_name
+from toolcrib_cli.toolpack.serving import bring_toolpacks, served_folder
 from toolcrib_cli.wiring import Asked, wired
-from toolcrib_mcp import GatewayConfig
-from toolcrib_mcp.errors import ConfigError
+from toolcrib_mcp import GatewayConfig, load_config
+from toolcrib_mcp.hub import Hub
 from toolcrib_runtime import ToolCall
-from toolcrib_toolpacks import ToolpackFolder, ToolpackValidationError
+from toolcrib_toolpacks import PathGrant, ToolpackFolder, ToolpackValidationError
 
 SOON = 0.02
+SPELLINGS = (
+    "tracker:create_issue", "tracker.create_issue", "tracker/create_issue", "tracker__create_issue",
+    "tracker:create_issue@0.1.0", "tracker.create_issue@0.1.0", "create_issue",
+)  # fmt: skip
 
 
 def begin(folder: Path, tool: str = "text.greet") -> Path:
@@ -92,16 +96,47 @@ async def test_tools_that_cannot_be_served_together_leave_the_ones_before(
         assert service.toolbox is first
 
 
-@pytest.mark.req("TP-28")
-async def test_every_folder_is_a_server_of_its_own_name(tmp_path: Path) -> None:
-    begin(tmp_path / "a/My Packs")
-    begin(tmp_path / "b/my-packs")
-    asked = Asked(config=GatewayConfig(servers={}), toolpacks=(tmp_path / "a/My Packs", tmp_path / "b/my-packs"))
+@pytest.mark.req("CT-22")
+async def test_several_folders_are_one_catalogue_whose_tools_have_their_own_names(tmp_path: Path) -> None:
+    begin(tmp_path / "a")
+    begin(tmp_path / "b", "tracker.create_issue")
+    begin(tmp_path / "b", "text.statistics.words")
+    asked = Asked(config=GatewayConfig(servers={}), toolpacks=(tmp_path / "a", tmp_path / "b"))
 
-    async with wired(asked) as parts:
-        assert list(parts.upstreams) == ["my-packs", "my-packs-2"]
-    assert server_name(Path("/")) == "toolpacks"
-    assert server_name(tmp_path / "9x") == "toolpacks-9x"
+    async with wired(asked) as parts, Hub(parts.config, upstreams=parts.upstreams) as hub:
+        await hub.start(timeout=20)
+        snapshot = hub.catalog.snapshot()
+        found = {hub.catalog.resolve(name) for name in SPELLINGS}
+
+    assert list(parts.upstreams) == ["toolpacks"]
+    assert list(snapshot.ids) == [
+        "text:greet@0.1.0", "text:statistics.words@0.1.0", "tracker:create_issue@0.1.0",
+    ]  # fmt: skip
+    assert found == {"tracker:create_issue@0.1.0"}
+
+
+@pytest.mark.req("CT-22")
+async def test_an_id_in_two_folders_is_refused_and_both_files_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [begin(tmp_path / name) for name in "ab"]
+    asked = Asked(config=GatewayConfig(servers={}), toolpacks=(tmp_path / "a", tmp_path / "b"))
+
+    with pytest.raises(ToolpackValidationError):
+        async with bring_toolpacks(asked):
+            pass
+
+    told = capsys.readouterr().err
+    assert all(str(file) in told for file in files)
+
+
+async def test_a_server_of_the_configuration_keeps_its_name(tmp_path: Path) -> None:
+    begin(tmp_path)
+    (tmp_path / "mcp.json").write_text('{"mcpServers": {"toolpacks": {"command": "true"}}}')
+    config = load_config(tmp_path / "mcp.json", environ={})
+
+    async with bring_toolpacks(Asked(config=config, toolpacks=(tmp_path,))) as brought:
+        assert list(brought) == ["toolpacks-2"]
 
 
 async def test_a_folder_that_is_broken_at_first_is_not_served(
@@ -118,17 +153,11 @@ async def test_a_folder_that_is_broken_at_first_is_not_served(
     assert "greet.tool.yaml:2: The YAML cannot be read" in capsys.readouterr().err
 
 
-def test_a_server_takes_its_grants_from_the_environment() -> None:
-    environ = {
-        "TOOLCRIB_TOOLPACKS_TRUST": "1",
-        "TOOLCRIB_TOOLPACKS_ENV": "API_KEY, OTHER_TOKEN",
-        "TOOLCRIB_TOOLPACKS_ALLOW": "loopback http",
-    }
+def test_grants_become_the_settings_of_runs(tmp_path: Path) -> None:
+    grants = Grants(paths=(f"{tmp_path}:rw",), env=("API_KEY",), reach=("loopback",))
 
-    grants = Grants.of_environment(environ)
+    settings = grants.settings()
 
-    assert grants == Grants(trust=True, env=("API_KEY", "OTHER_TOKEN"), reach=("loopback", "http"))
-    assert (grants.settings().network.allow_loopback, grants.settings().network.allow_private) == (True, False)
-    assert Grants.of_environment({"TOOLCRIB_TOOLPACKS_TRUST": "0"}) == Grants()
-    with pytest.raises(ConfigError, match="`everything`"):
-        Grants.of_environment({"TOOLCRIB_TOOLPACKS_ALLOW": "everything"})
+    assert (settings.network.allow_loopback, settings.network.allow_private) == (True, False)
+    assert settings.granted_env == {"API_KEY"}
+    assert settings.granted_paths == (PathGrant(path=tmp_path, write=True),)

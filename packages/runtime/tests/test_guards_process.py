@@ -91,7 +91,7 @@ async def test_a_cap_on_all_output_ends_a_child_that_stays() -> None:
     async with nothing_left() as family:
         caps = OutputCaps(stdout=1000)
         async with await ChildProcess.start(shell("yes", family=family), caps=caps) as child:
-            with pytest.raises(OutputTooLarge, match="more than 1,000 bytes to stdout"):
+            with pytest.raises(OutputTooLarge, match="more than 1,000 bytes to standard output"):
                 await child.wait()
 
     assert child.returncode == -signal.SIGKILL

@@ -66,12 +66,13 @@ def test_packs_are_found_in_every_folder_beneath_but_not_in_hidden_ones_or_those
 
 
 @pytest.mark.req("TP-1")
-def test_a_pack_is_had_by_its_id_and_a_wrong_id_is_a_key_error(tmp_path: Path) -> None:
+def test_a_pack_is_had_by_its_id_in_any_spelling_and_a_wrong_id_is_a_key_error(tmp_path: Path) -> None:
     write(tmp_path)
     loader = ToolpackLoader()
     loader.load_dir(tmp_path)
 
-    assert loader.get("weather.forecast") is loader.list()[0]
+    for name in ("weather.forecast", "weather:forecast", "weather:forecast@1.0.0", "weather.forecast@1.0.0"):
+        assert loader.get(name) is loader.list()[0]
     with pytest.raises(KeyError):
         loader.get("weather.forecasts")
 
@@ -114,16 +115,89 @@ def test_a_load_that_fails_leaves_what_was_loaded_before(tmp_path: Path) -> None
     assert loader.get("weather.forecast") is before[0]
 
 
-@pytest.mark.req("TP-2")
-def test_a_load_that_succeeds_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
+@pytest.mark.req("CT-22")
+def test_a_load_adds_to_what_is_loaded(tmp_path: Path) -> None:
     write(tmp_path / "one")
     write(tmp_path / "two", {"id": "other.tool"})
+    alone = write(tmp_path / "three", {"id": "third.tool"})
     loader = ToolpackLoader()
 
     loader.load_dir(tmp_path / "one")
-    loader.load_dir(tmp_path / "two")
+    second = loader.load_dir(tmp_path / "two")
+    loader.load_file(alone)
 
-    assert [each.id for each in loader.list()] == ["other.tool"]
+    assert [each.id for each in second] == ["other.tool"]
+    assert [each.id for each in loader.list()] == ["other.tool", "third.tool", "weather.forecast"]
+
+
+@pytest.mark.req("CT-22")
+@pytest.mark.parametrize("order", [("one", "two"), ("two", "one")])
+def test_an_id_that_another_call_loaded_is_refused_and_both_files_are_named(
+    tmp_path: Path, order: tuple[str, str]
+) -> None:
+    files = {str(write(tmp_path / name, name=name)) for name in order}
+    loader = ToolpackLoader()
+    before = loader.load_dir(tmp_path / order[0])
+
+    with pytest.raises(ToolpackValidationError) as caught:
+        loader.load_dir(tmp_path / order[1])
+    with pytest.raises(ToolpackValidationError):
+        loader.load_file(tmp_path / order[1] / f"{order[1]}.tool.yaml")
+
+    assert {each.file for each in caught.value.violations} == files
+    assert all((each.path, each.line, each.code) == ("id", 1, "duplicate-id") for each in caught.value.violations)
+    assert all(any(file in each.message for file in files) for each in caught.value.violations)
+    assert loader.list() == before
+
+
+@pytest.mark.req("CT-22")
+def test_reload_replaces_all_that_is_loaded_by_what_the_folders_hold_now(tmp_path: Path) -> None:
+    write(tmp_path / "one")
+    write(tmp_path / "two", {"id": "other.tool"})
+    loader = ToolpackLoader()
+    loader.load_dir(tmp_path / "one")
+    loader.load_dir(tmp_path / "two")
+    (tmp_path / "one/a.tool.yaml").unlink()
+    write(tmp_path / "one", {"id": "new.tool"}, name="b")
+    write(tmp_path / "two", {"id": "other.tool", "timeoutMs": 5})
+
+    again = loader.reload()
+
+    assert [(each.id, each.timeout_ms) for each in again] == [("new.tool", 2000), ("other.tool", 5)]
+    assert loader.list() == again
+
+
+@pytest.mark.req("CT-22", "TP-2")
+def test_a_reload_that_fails_leaves_what_was_loaded_before(tmp_path: Path) -> None:
+    write(tmp_path / "one")
+    write(tmp_path / "two", {"id": "other.tool"})
+    loader = ToolpackLoader()
+    loader.load_dir(tmp_path / "one")
+    loader.load_dir(tmp_path / "two")
+    before = loader.list()
+
+    write(tmp_path / "two", {"id": "weather.forecast"})
+    with pytest.raises(ToolpackValidationError, match="duplicate-id"):
+        loader.reload()
+    write_text(tmp_path, "two/a.tool.yaml", "id: [")
+    with pytest.raises(ToolpackValidationError, match="not-yaml"):
+        loader.reload()
+
+    assert loader.list() == before
+
+
+@pytest.mark.req("CT-22")
+def test_a_folder_that_is_loaded_again_is_read_anew_and_one_within_another_has_no_duplicates(tmp_path: Path) -> None:
+    file = write(tmp_path / "in")
+    loader = ToolpackLoader()
+    loader.load_dir(tmp_path / "in")
+    loader.load_file(file)
+    loader.load_dir(tmp_path)
+    write(tmp_path / "in", {"timeoutMs": 7})
+
+    loader.load_dir(tmp_path)
+
+    assert [(each.id, each.timeout_ms) for each in loader.list()] == [("weather.forecast", 7)]
 
 
 @pytest.mark.req("TP-10")
@@ -156,13 +230,13 @@ def test_every_fault_of_every_file_is_told_with_file_line_path_code_and_message(
     assert found == [
         ("a.tool.yaml", 3, "determinstic", "unknown-key"),
         ("a.tool.yaml", 10, "inputSchema.properties.days.type", "bad-schema"),
-        ("a.tool.yaml", 12, "execution", "unknown-kind"),
+        ("a.tool.yaml", 13, "execution.kind", "unknown-kind"),
         ("b.tool.yaml", 6, "limits.maxInputBytes", "out-of-bounds"),
         ("b.tool.yaml", 22, "caps.netwrk", "unknown-key"),
     ]
 
 
-@pytest.mark.req("TP-11")
+@pytest.mark.req("TP-11", "CT-7")
 def test_the_error_is_data_and_prints_one_line_for_each_fault(tmp_path: Path) -> None:
     write(tmp_path, {"timeoutMs": True, "execution.kind": "pyton"})
 
@@ -173,7 +247,7 @@ def test_the_error_is_data_and_prints_one_line_for_each_fault(tmp_path: Path) ->
     assert str(error).splitlines() == [
         "a.tool.yaml:4: timeoutMs: must be an integer, and is a boolean. (wrong-type)",
         (
-            "a.tool.yaml:18: execution: has a `kind` that does not exist. Did you mean `python`? "
+            "a.tool.yaml:19: execution.kind: `pyton` is not a kind of execution. Did you mean `python`? "
             "Known are `python`, `node`, `php`, `cli`, `http`. (unknown-kind)"
         ),
     ]

@@ -18,13 +18,13 @@ HTTP = {"kind": "http", "url": "https://example.com/"}
 
 
 @pytest.mark.req("TP-13")
-def test_the_last_segment_of_the_id_is_the_name_and_the_rest_the_namespace(tmp_path: Path) -> None:
+def test_the_first_segment_of_the_id_is_the_namespace_and_the_rest_the_name(tmp_path: Path) -> None:
     write(tmp_path, {"id": "docs.load.fetch", "version": "0.1.0"})
 
     definition = loaded(tmp_path).definition
 
-    assert (definition.namespace, definition.name, definition.version) == ("docs.load", "fetch", "0.1.0")
-    assert definition.id == "docs.load:fetch@0.1.0"
+    assert (definition.namespace, definition.name, definition.version) == ("docs", "load.fetch", "0.1.0")
+    assert definition.id == "docs:load.fetch@0.1.0"
 
 
 @pytest.mark.req("TP-13")

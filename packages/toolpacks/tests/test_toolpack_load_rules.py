@@ -223,10 +223,10 @@ def test_whether_a_private_address_may_be_reached_is_not_for_the_file_to_say(tmp
 @pytest.mark.parametrize(
     ("execution", "found"),
     [
-        ({"kind": "ruby"}, ("execution", "unknown-kind")),
-        ({"kind": ["python"]}, ("execution", "wrong-type")),
-        ({"kind": None}, ("execution", "wrong-type")),
-        ({"module": "a:b"}, ("execution", "missing-key")),
+        ({"kind": "ruby"}, ("execution.kind", "unknown-kind")),
+        ({"kind": ["python"]}, ("execution.kind", "wrong-type")),
+        ({"kind": None}, ("execution.kind", "wrong-type")),
+        ({"module": "a:b"}, ("execution.kind", "missing-key")),
         ("python", ("execution", "wrong-type")),
         ({"kind": "python"}, ("execution", "bad-execution")),
         ({"kind": "python", "module": "a:b", "script": "run.py"}, ("execution", "bad-execution")),
@@ -287,21 +287,25 @@ def test_what_does_not_fit_its_kind_is_refused(
         ({"caps": {"subprocess": "yes"}}, ("caps.subprocess", "wrong-type")),
         ({"caps": {"subprocess": 1}}, ("caps.subprocess", "wrong-type")),
         ({"caps": None}, ("caps", "wrong-type")),
-        ({"execution": CLI}, ("caps.subprocess", "missing-capability")),
-        ({"execution": CLI, "caps": {"subprocess": False}}, ("caps.subprocess", "missing-capability")),
-        ({"execution": {"kind": "node", "script": "run.py"}}, ("caps.subprocess", "missing-capability")),
-        ({"execution": {"kind": "php", "php": "run.py"}}, ("caps.subprocess", "missing-capability")),
-        ({"execution": URL}, ("caps.network", "missing-capability")),
-        ({"execution": URL, "caps": {"network": ["http"]}}, ("caps.network", "missing-capability")),
     ],
 )
-def test_capabilities_are_checked_by_themselves_and_against_the_kind(
-    tmp_path: Path, changes: dict[str, Any], found: tuple[str, str]
-) -> None:
+def test_capabilities_are_checked(tmp_path: Path, changes: dict[str, Any], found: tuple[str, str]) -> None:
     write_text(tmp_path, "run.py", "")
     write(tmp_path, changes)
 
     assert places(tmp_path) == [found]
+
+
+@pytest.mark.req("CT-23")
+@pytest.mark.parametrize("caps", [GONE, {}, {"subprocess": False}, {"network": []}, {"network": ["http"]}], ids=str)
+@pytest.mark.parametrize(
+    "execution", [CLI, {"kind": "node", "script": "run.py"}, {"kind": "php", "php": "run.py"}, URL]
+)
+def test_a_kind_may_do_what_it_needs_without_capabilities(tmp_path: Path, execution: dict[str, Any], caps: Any) -> None:
+    write_text(tmp_path, "run.py", "")
+    write(tmp_path, {"execution": execution, "caps": caps} if caps is not GONE else {"execution": execution})
+
+    assert loaded(tmp_path).execution["kind"] == execution["kind"]
 
 
 @pytest.mark.req("TP-8")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
-from loading_packs import GOOD, places, violations, write_text
+from loading_packs import GOOD, loaded, pack_with, places, violations, write_text
 
 from toolcrib_toolpacks import yaml_reading
 from toolcrib_toolpacks.yaml_reading import MAX_FILE_BYTES, read_yaml
@@ -248,3 +250,26 @@ def test_without_the_parser_in_c_the_same_is_read_and_refused(text: str, monkeyp
 
     assert in_python.value == in_c.value or in_c.faults
     assert bool(in_python.faults) == bool(in_c.faults)
+
+
+@pytest.mark.req("CT-7")
+@pytest.mark.parametrize(
+    "form",
+    [{}, {"indent": 2}, {"indent": "\t"}, {"separators": (",", ":")}, {"ensure_ascii": False}],
+    ids=["plain", "indented", "tabs", "compact", "not escaped"],
+)
+def test_a_pack_that_was_written_as_json_loads(form: dict[str, Any], tmp_path: Path) -> None:
+    text = 'rain \U0001f327, a tab\t, a line\u2028, \\ud83d, \x7f, "quotes" and \\'
+    document = pack_with({"description": text, "metadata": {"\U0001f327": ["\U0001f327\U0001f327"]}})
+    write_text(tmp_path, "a.tool.yaml", json.dumps(document, **form))
+
+    pack = loaded(tmp_path)
+
+    assert pack.description == text
+    assert pack.metadata == {"\U0001f327": ["\U0001f327\U0001f327"]}
+
+
+@pytest.mark.req("CT-7")
+def test_half_of_a_character_is_refused_and_what_only_looks_like_an_escape_is_kept() -> None:
+    assert _codes(b'a: "\\ud83d"\n') == [(1, 4, "not-text")]
+    assert read_yaml(b'a: \\ud83d\\ude00\nb: "\\\\ud83d\\\\ude00"').value == dict.fromkeys("ab", "\\ud83d\\ude00")

@@ -8,7 +8,7 @@ import pytest
 from running_packs import load, needs_walls, write_file, write_pack, write_python
 
 from toolcrib_toolpacks import plan_of
-from toolcrib_toolpacks.errors import CapabilityRefused, TemplateError
+from toolcrib_toolpacks.errors import TemplateError
 from toolcrib_toolpacks.planning import RunSettings
 
 pytestmark = needs_walls
@@ -36,6 +36,7 @@ def test_a_command_is_shown_with_its_walls_and_limits(tmp_path: Path) -> None:
         "reads": [str(tmp_path / "data")],
         "writes": [],
         "env": ["MODE"],
+        "ungranted": [],
         "folder": str(tmp_path),
         "timeoutMs": 10_000,
         "maxInputBytes": 100_000,
@@ -81,10 +82,28 @@ def test_workers_and_scripts_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_a_call_that_would_be_refused_is_refused_by_its_plan(tmp_path: Path) -> None:
-    write_pack(tmp_path, "cli", {"kind": "cli", "cmd": ["sort", "{{ input.key }}"]}, env={"passthrough": ["API_KEY"]})
+    write_pack(tmp_path, "cli", {"kind": "cli", "cmd": ["sort", "{{ input.key }}"]})
     (pack,) = load(tmp_path)
 
     with pytest.raises(TemplateError, match=r"no value for `key`"):
         plan_of(pack, {}, settings=RunSettings(environment={}))
-    with pytest.raises(CapabilityRefused, match="API_KEY"):
-        plan_of(pack, {"key": "1"}, settings=RunSettings(environment={"API_KEY": "x"}))
+
+
+@pytest.mark.parametrize("host", [{}, {"API_KEY": "canary-1", "PLACE": "canary-2"}], ids=["unset", "set"])
+def test_a_plan_needs_no_secret_and_shows_none(tmp_path: Path, host: dict[str, str]) -> None:
+    env = {"passthrough": ["API_KEY", "PLACE"], "set": {"APP_TOKEN": "canary-3", "MODE": "plain"}}
+    words = "{{ env.API_KEY }} {{ env.PLACE }} {{ env.APP_TOKEN }} {{ env.MODE }}"
+    write_pack(tmp_path, "cli", {"kind": "cli", "cmd": ["echo", words]}, env=env)
+    write_pack(
+        tmp_path, "http", {"kind": "http", "url": "https://api.example/{{ env.PLACE }}?k={{ env.API_KEY }}"}, env=env
+    )
+    settings = RunSettings(environment=host)
+
+    command, request = (plan_of(pack, {}, settings=settings) for pack in load(tmp_path))
+    granted = plan_of(load(tmp_path)[0], {}, settings=RunSettings(granted_env=frozenset({"API_KEY"})))
+
+    assert command.argv == ("echo", "$API_KEY $PLACE $APP_TOKEN plain")
+    assert request.url == "https://api.example/$PLACE?k=$API_KEY"
+    assert (command.ungranted, granted.ungranted) == (("API_KEY",), ())
+    assert command.to_dict()["ungranted"] == ["API_KEY"]
+    assert "canary" not in f"{command!r}{request!r}{command.to_dict()}"

@@ -232,7 +232,7 @@ async def test_a_secret_that_a_tool_prints_is_not_in_its_error(tmp_path: Path) -
         errors = [await error_of(toolbox, name) for name in ("leaks", "raises", "exits")]
 
     assert secret not in str([each.to_dict() for each in errors])
-    assert errors[2].message.startswith("`test.exits` failed with exit status 1: the token ")
+    assert errors[2].message.startswith("`test:exits` failed with exit status 1: the token ")
 
 
 @pytest.mark.req("TP-22")
@@ -283,10 +283,10 @@ async def test_a_failure_is_told_in_the_name_of_the_pack_with_the_reason_it_gave
     async with running(tmp_path, grace=0.1) as toolbox:
         noisy, raises, slow, quiet = [await error_of(toolbox, name) for name in ("noisy", "raises", "slow", "quiet")]
 
-    assert noisy.message == "`test.noisy` failed with exit status 3: line 0"
+    assert noisy.message == "`test:noisy` failed with exit status 3: line 0"
     assert str(noisy.details["stderrHead"]).startswith("line 0\nline 1\n")
     assert str(noisy.details["stderr"]).endswith("line 299\n")
-    assert raises.message == "`test.raises` failed with exit status 1: LookupError: no such city"
-    assert slow.message == "`test.slow` did not end within 300 ms, and was stopped."
-    assert quiet.message == "`test.quiet` failed with exit status 5."
+    assert raises.message == "`test:raises` failed with exit status 1: LookupError: no such city"
+    assert slow.message == "`test:slow` did not end within 300 ms, and was stopped."
+    assert quiet.message == "`test:quiet` failed with exit status 5."
     assert quiet.hint == "See what it wrote to standard error."

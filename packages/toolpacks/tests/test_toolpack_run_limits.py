@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
 
@@ -148,18 +149,14 @@ async def test_a_fork_bomb_is_stopped_by_the_number_of_its_processes(tmp_path: P
             result = await ask(toolbox, "bomb")
 
     assert result.error is not None
-    assert result.error.message == "The program `sh` ran into its limit on processes."
+    assert result.error.message == "The program `test:bomb` ran into its limit on processes."
     assert result.error.category is ToolErrorCategory.LIMIT
 
 
 @pytest.mark.req("TP-21")
 @pytest.mark.fault("D4")
-@pytest.mark.parametrize(
-    ("script", "stream"),
-    [("yes '{}'", "stdout"), ("tr '\\0' x < /dev/zero", "stdout"), ("yes error >&2", "stderr")],
-    ids=["lines", "no-newline", "stderr"],
-)
-async def test_output_without_end_is_cut_off_and_its_head_is_kept(script: str, stream: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("script", ["yes '{}'", "tr '\\0' x < /dev/zero"], ids=["lines", "no-newline"])
+async def test_output_without_end_is_cut_off_and_its_head_is_kept(script: str, tmp_path: Path) -> None:
     async with nothing_left() as family:
         shell(tmp_path, "loud", script, family=family)
         async with running(tmp_path) as toolbox:
@@ -167,8 +164,64 @@ async def test_output_without_end_is_cut_off_and_its_head_is_kept(script: str, s
 
     assert code_of(result) == "toolbox.output-too-large"
     assert result.error is not None
-    assert result.error.details["stream"] == stream
-    assert str(result.error.details["head"])[:2] in {"{}", "xx", "er"}
+    assert result.error.details["stream"] == "stdout"
+    assert str(result.error.details["head"])[:2] in {"{}", "xx"}
+
+
+@pytest.mark.req("CT-5")
+@pytest.mark.fault("D4")
+async def test_a_call_succeeds_however_much_its_process_writes_to_standard_error(tmp_path: Path) -> None:
+    shell(tmp_path, "loud", "yes error | head -c 20000000 >&2; echo '{\"done\": true}'", family="")
+    code = "import sys\n\ndef run(_):\n    sys.stderr.write('e' * 20_000_000)\n    return {'done': True}\n"
+    write_python(tmp_path, "worker", code)
+    write_python(tmp_path, "script", code + "\nprint('{\"done\": true}')\nrun({})\n", way="script")
+
+    async with running(tmp_path) as toolbox:
+        given = [(await ask(toolbox, name)).unwrap() for name in ("loud", "worker", "script")]
+
+    assert given == [{"done": True}] * 3
+
+
+@pytest.mark.req("CT-5")
+async def test_a_call_that_fails_after_a_flood_still_says_how_it_began_and_ended(tmp_path: Path) -> None:
+    shell(
+        tmp_path,
+        "loud",
+        "echo first words >&2; yes error | head -c 20000000 >&2; echo last words >&2; exit 4",
+        family="",
+    )
+
+    async with running(tmp_path) as toolbox:
+        error = (await ask(toolbox, "loud")).error
+
+    assert error is not None
+    assert error.message == "`test:loud` failed with exit status 4: first words"
+    assert str(error.details["stderrHead"]).startswith("first words\nerror\n")
+    assert str(error.details["stderr"]).endswith("last words\n")
+
+
+@pytest.mark.req("CT-5")
+@pytest.mark.parametrize("way", ["module", "script"])
+async def test_no_message_names_a_file_of_ours(way: str, tmp_path: Path) -> None:
+    fail = {
+        "raises": "raise LookupError('no such city')",
+        "grows": "x = bytearray(10**13)",
+        "exits": "import sys; sys.exit(127)",
+        "dies": "import os; os.kill(os.getpid(), 9)",
+        "floods": "print('x' * 10**7)",
+        "syntax": "this is no python",
+    }
+    for name, line in fail.items():
+        code = f"def run(_):\n    {line}\n    return 'x' * 10**7\n"
+        write_python(tmp_path, name, code if way == "module" else f"{line}\n", way=way)
+
+    async with running(tmp_path) as toolbox:
+        errors = {name: (await ask(toolbox, name)).error for name in fail}
+
+    for name, error in errors.items():
+        assert error is not None, name
+        said = f"{error.message} {error.hint} {error.details}"
+        assert not re.search(r"python_child|launch|runpy|worker_process", said), said
 
 
 @pytest.mark.req("TP-21", "TP-22")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +12,7 @@ from toolcrib_cli.config_choice import choose_config, current_directory
 from toolcrib_cli.screen import tell
 from toolcrib_cli.shared_database import shared_target
 from toolcrib_cli.state_directory import remember_config, state_of, state_root
+from toolcrib_cli.toolpack.grants import Grants
 from toolcrib_cli.wiring import Asked
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.errors import ConfigError
@@ -31,6 +32,7 @@ class Choice:
     python_tools: tuple[str, ...] = ()
     context_packs: bool = False
     demo: bool = False
+    grants: Grants = field(default_factory=Grants)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +94,7 @@ def asked_for(
         state_root=choice.state_dir,
         shared=shared_target(choice.shared, environ=environ),
         toolpacks=choice.toolpacks,
+        grants=choice.grants,
         python_tools=choice.python_tools,
         context_packs=choice.context_packs,
         demo=place.is_demo,

@@ -172,6 +172,22 @@ def check_config(asked: Asked) -> Check:
     return Check(name="configuration", verdict="ok", said=said)
 
 
+def check_toolpacks(asked: Asked) -> Check:
+    """The tool files that are served, and what each may do.
+
+    Raises:
+        ToolError: They cannot be used, or a path is granted that there is not.
+    """
+    from toolcrib_cli.toolpack.loading import load_folders
+    from toolcrib_toolpacks import permissions
+
+    packs, grants = load_folders(asked.toolpacks), asked.grants.path_grants()
+    may = {each.tool: list(permissions(each, grants)) for each in packs}
+    lines = [f"{tool}: {'; '.join(words)}" for tool, words in may.items()]
+    said = f"{count(len(packs), 'tool')} of {listed(map(str, asked.toolpacks))}; each may do this, and nothing else"
+    return Check(name="tool files", verdict="ok", said=said, hint="\n".join(lines), details=may)
+
+
 def check_servers(config: GatewayConfig, report: StatusReport) -> Iterator[Check]:
     """Every server: whether it can be used."""
     for server in report.servers():

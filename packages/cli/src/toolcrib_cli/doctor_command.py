@@ -23,6 +23,7 @@ from toolcrib_cli.doctor_checks import (
     check_sandboxes,
     check_servers,
     check_state,
+    check_toolpacks,
     check_tools,
     check_toolsets,
     check_vocabulary,
@@ -66,6 +67,8 @@ def _checks(choice: Choice, *, timeout: float) -> Iterator[Check]:
         toolsets = check_toolsets()
         if toolsets is not None:
             yield toolsets
+        if asked.toolpacks:
+            yield check_toolpacks(asked)
         report = status_of(asked, timeout=timeout)
     except ToolError as failure:
         said, hint = failure.message, failure.hint or ""

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from toolcrib_cli.log_lines import write_plain_lines
+from toolcrib_cli.toolpack.grants import Grants
 from toolcrib_core.json_values import FrozenDict
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.errors import ConfigError
@@ -40,6 +41,8 @@ class Asked:
     """The database that the replicas of this configuration share; without it there is one process."""
     toolpacks: tuple[Path, ...] = ()
     """Directories with `*.tool.yaml` files."""
+    grants: Grants = field(default_factory=Grants)
+    """What the tools of these files are granted beyond what they declare."""
     python_tools: tuple[str, ...] = ()
     """Python tools, each as `MODULE:NAME`."""
     context_packs: bool = False
@@ -60,7 +63,7 @@ Source: TypeAlias = Callable[[Asked], AbstractAsyncContextManager[Brought]]
 def _sources(asked: Asked) -> Iterator[tuple[Source, ServerSettings]]:
     from toolcrib_mcp.config import ServerSettings
 
-    from_files = ServerSettings(trusted=True)
+    from_files = ServerSettings(trusted=True, own_namespaces=True)
     own_code = ServerSettings(trusted=True, pins="off")
     if asked.demo:
         from toolcrib_cli.demo.bringing import bring_demo
@@ -144,7 +147,12 @@ def free_server_name(name: str, taken: Mapping[str, object]) -> str:
 
 
 def _with_settings(config: GatewayConfig, added: Mapping[str, ServerSettings]) -> GatewayConfig:
-    servers = FrozenDict({**added, **config.settings.servers})
+    # How a source names its tools is not for the configuration to say.
+    own = {
+        name: each.model_copy(update={"own_namespaces": name in added and added[name].own_namespaces})
+        for name, each in config.settings.servers.items()
+    }
+    servers = FrozenDict({**added, **config.settings.servers, **{name: own[name] for name in own if name in added}})
     return replace(config, settings=config.settings.model_copy(update={"servers": servers}))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from toolcrib_core.faces import lazy_face
 
 if TYPE_CHECKING:
+    from toolcrib_toolpacks.capabilities import PathGrant, permissions
     from toolcrib_toolpacks.errors import (
         CapabilityRefused,
         HttpStatusError,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from toolcrib_toolpacks.templating import CompiledTemplate, compile_template
 
 _NAMES = {
+    "capabilities": "PathGrant permissions",
     "errors": "CapabilityRefused HttpStatusError TemplateError ToolpackValidationError ToolpackViolation",
     "file_schema": "toolpack_schema",
     "folder": "FolderNews ToolpackFolder",
@@ -42,6 +44,7 @@ __all__ = [
     "CompiledTemplate",
     "FolderNews",
     "HttpStatusError",
+    "PathGrant",
     "RunPlan",
     "RunSettings",
     "TemplateError",
@@ -52,6 +55,7 @@ __all__ = [
     "ToolpackViolation",
     "compile_template",
     "open_toolbox",
+    "permissions",
     "plan_of",
     "toolpack_schema",
     "tools_of",

@@ -45,10 +45,8 @@ def cross_faults(value: Mapping[str, Any], parts: Parts) -> Iterator[ShapeFault]
     yield from _version_faults(value.get("version"))
     if parts.execution is not None:
         yield from _choice_faults(parts.execution)
-    if parts.execution is not None and parts.caps is not None:
-        yield from _capability_faults(parts.execution, parts.caps)
     if isinstance(parts.execution, HttpExecution):
-        yield from _url_faults(parts.execution.url, parts.caps)
+        yield from _url_faults(parts.execution.url)
     if parts.env is not None:
         yield from _variable_faults(parts.env)
     metadata = value.get("metadata")
@@ -158,14 +156,7 @@ def _choice_faults(execution: Execution) -> Iterator[ShapeFault]:
         yield ShapeFault(("execution", "cmd", 0), "bad-execution", problem)
 
 
-def _capability_faults(execution: Execution, caps: Caps) -> Iterator[ShapeFault]:
-    starts_process = isinstance(execution, CliExecution | NodeExecution | PhpExecution)
-    if starts_process and not caps.subprocess:
-        problem = f"must be `true`: a tool of kind `{execution.kind}` starts a process."
-        yield ShapeFault(("caps", "subprocess"), "missing-capability", problem)
-
-
-def _url_faults(url: str, caps: Caps | None) -> Iterator[ShapeFault]:
+def _url_faults(url: str) -> Iterator[ShapeFault]:
     where: KeyPath = ("execution", "url")
     shape = _URL.match(url)
     if shape is None:
@@ -175,9 +166,6 @@ def _url_faults(url: str, caps: Caps | None) -> Iterator[ShapeFault]:
     if scheme not in {"http", "https"}:
         yield ShapeFault(where, "bad-url", f"has the scheme {quoted(scheme)}; only `http` and `https` are requested.")
         return
-    if caps is not None and scheme not in caps.network:
-        problem = f"must list {quoted(scheme)}, which the URL of the tool starts with."
-        yield ShapeFault(("caps", "network"), "missing-capability", problem)
     if any(mark in shape["authority"] for mark in ("{", "}", "%")):
         yield ShapeFault(where, "bad-url", "has a template in its host; only path and query may be templates.")
         return

@@ -46,8 +46,9 @@ def own_path(pack: Toolpack, relative: str) -> Path:
     path = pack.beneath(relative).resolve()
     if not path.is_relative_to(pack.root.resolve()):
         raise OutsideRoot(
-            f"`{pack.id}` names a path that leads out of its root: {quoted(relative)}.",
-            hint="Put the file beneath the folder of the pack.",
+            f"`{pack.tool}` names a path that leads out of its root: {quoted(relative)}.",
+            hint="Put the file beneath the folder of the pack; or name a program alone, as `python3`, and grant its "
+            "folder with `--grant-path`.",
         )
     return path
 
@@ -62,7 +63,7 @@ def own_file(pack: Toolpack, relative: str) -> Path:
     path = own_path(pack, relative)
     if not path.is_file():
         raise ProcessNotStarted(
-            f"`{pack.id}` runs {quoted(relative)}, and there is no such file.",
+            f"`{pack.tool}` runs {quoted(relative)}, and there is no such file.",
             hint="Put the file there, or correct the pack.",
         )
     return path

@@ -16,14 +16,14 @@ _READING: Final = frozenset({"GET", "HEAD"})
 
 
 def definition_of(pack: ToolpackFile, *, content_hash: str) -> ToolDefinition:
-    """The definition of a pack's tool: the last segment of the id is its name, what stands before is the namespace.
+    """The definition of a pack's tool: the first segment of the id is the namespace, what stands behind is the name.
 
     The content hash is in the metadata, so whoever pins the definition pins the pack with its script.
 
     Raises:
         ToolError: A text cannot be carried by JSON, or a tag is malformed.
     """
-    namespace, _, name = pack.id.rpartition(".")
+    namespace, _, name = pack.id.partition(".")
     origin = {"id": pack.id, "kind": pack.execution.kind, "deterministic": pack.deterministic}
     cases = {CASES_KEY: list(pack.search_cases)} if pack.search_cases else {}
     return ToolDefinition(
@@ -50,7 +50,7 @@ def risk_of(pack: ToolpackFile) -> ToolRisk:
 def _implied(pack: ToolpackFile) -> ToolRisk:
     files, execution = pack.caps.filesystem, pack.execution
     starts_process = pack.caps.subprocess or not isinstance(execution, HttpExecution | PythonExecution)
-    reaches_out = bool(pack.caps.network)
+    reaches_out = bool(pack.caps.network) or isinstance(execution, HttpExecution)
     if files.write or (isinstance(execution, HttpExecution) and execution.method not in _READING | {"POST"}):
         effects = ToolRisk(effects="write")
     elif files.read or reaches_out or starts_process:

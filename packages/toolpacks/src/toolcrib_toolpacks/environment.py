@@ -32,7 +32,7 @@ def pack_environment(pack: Toolpack, host: Mapping[str, str], *, granted: Collec
     refused = sorted(name for name in passed if looks_secret(name) and name not in granted)
     if refused:
         raise CapabilityRefused(
-            f"`{pack.id}` asks for variables that look like secrets, and they were not granted: {listed(refused)}.",
+            f"`{pack.tool}` asks for variables that look like secrets, and they were not granted: {listed(refused)}.",
             hint="Grant them by name if the pack may have them, or take them out of its `env.passthrough`.",
             details={"variables": refused},
         )

@@ -141,11 +141,11 @@ class PackExecutor:
         output = result.stdout.strip()
         if len(output) > limit:
             raise OutputTooLarge(
-                f"{quoted(pack.id)} gave {count(len(output), 'byte')}; at most {limit:,} are taken.",
+                f"{quoted(pack.tool)} gave {count(len(output), 'byte')}; at most {limit:,} are taken.",
                 hint="Ask for less at once.",
                 details={"bytes": len(output), "limit": limit},
             )
-        return parse_output(output, what=f"output of `{pack.id}`", limits=OUTPUT_LIMITS, scrubber=self._scrubber)
+        return parse_output(output, what=f"output of `{pack.tool}`", limits=OUTPUT_LIMITS, scrubber=self._scrubber)
 
     async def _client(self, pack: Toolpack) -> GuardedClient:
         grant = grant_for(pack, self._settings.network)
@@ -159,7 +159,7 @@ def _payload(pack: Toolpack, arguments: Mapping[str, object]) -> bytes:
     payload = orjson.dumps(arguments)
     if len(payload) > pack.limits.max_input_bytes:
         raise ArgumentsTooLarge(
-            f"The input of {quoted(pack.id)} has {count(len(payload), 'byte')}; "
+            f"The input of {quoted(pack.tool)} has {count(len(payload), 'byte')}; "
             f"at most {pack.limits.max_input_bytes:,} are taken.",
             hint="Send less at once.",
             details={"bytes": len(payload), "limit": pack.limits.max_input_bytes},

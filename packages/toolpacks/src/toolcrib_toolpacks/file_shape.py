@@ -125,6 +125,8 @@ def _meant(key: str, known: Sequence[str]) -> str:
 
 def _path_of(error: ErrorDetails) -> KeyPath:
     loc = error["loc"]
+    if error["type"].startswith("union_tag"):
+        return (*loc, "kind")
     # The kind stands in the path of everything inside an execution.
     return (loc[0], *loc[2:]) if loc[0] == "execution" and len(loc) > 1 else loc
 
@@ -161,20 +163,20 @@ def _unknown(value: Mapping[str, Any], path: KeyPath, _context: Mapping[str, Any
 
 
 def _kind(value: Mapping[str, Any], path: KeyPath, context: Mapping[str, Any]) -> tuple[str, str]:
-    given = look_up(value, (*path, "kind"))
+    given = look_up(value, path)
     if not isinstance(given, str):
         return _no_kind(value, path, context)
     kinds = re.findall(r"'(\w+)'", str(context["expected_tags"]))
     meant = nearest(given, kinds)
     question = f" Did you mean {quoted(meant)}?" if meant else ""
-    return "unknown-kind", f"has a `kind` that does not exist.{question} Known are {listed(kinds)}."
+    return "unknown-kind", f"{quoted(given)} is not a kind of execution.{question} Known are {listed(kinds)}."
 
 
 def _no_kind(value: Mapping[str, Any], path: KeyPath, _context: Mapping[str, Any]) -> tuple[str, str]:
-    given = look_up(value, (*path, "kind"))
+    given = look_up(value, path)
     if given is MISSING:
-        return "missing-key", "needs a `kind`: `python`, `node`, `php`, `cli` or `http`."
-    return "wrong-type", f"has a `kind` that must be text, and is {kind_of(given)}."
+        return "missing-key", "is missing; it must be `python`, `node`, `php`, `cli` or `http`."
+    return "wrong-type", f"must be text, and is {kind_of(given)}."
 
 
 def _literal(value: Mapping[str, Any], path: KeyPath, context: Mapping[str, Any]) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""A folder of packs that may be edited while it is in use: what is good is taken over whole, what is broken is told."""
+"""Folders of packs that may be edited while they are in use: a good edit is taken over whole, a broken one reported."""
 
 from __future__ import annotations
 
@@ -38,19 +38,20 @@ class FolderNews:
 
 
 class ToolpackFolder:
-    """The packs of a folder, as they were when it was last good.
+    """The packs of one folder or several as one catalogue, as they were when it was last good.
 
     Raises:
-        ToolpackValidationError: The folder cannot be used as it is at first.
+        ToolpackValidationError: The folders cannot be used as they are at first.
     """
 
-    def __init__(self, path: Path | str, *, pins: Mapping[str, str] | None = None) -> None:
-        self.path: Final = Path(path).expanduser()
+    def __init__(self, *paths: Path | str, pins: Mapping[str, str] | None = None) -> None:
+        self.paths: Final = tuple(Path(each).expanduser() for each in paths)
         self._loader = ToolpackLoader(pins=pins)
         self._problem: ToolpackValidationError | None = None
-        # Before it is read: what is written meanwhile is then seen as a change the next time.
-        self._seen = _fingerprint(self.path)
-        self._loader.load_dir(self.path)
+        # Before they are read: what is written meanwhile is then seen as a change the next time.
+        self._seen = self._fingerprints()
+        for path in self.paths:
+            self._loader.load_dir(path)
 
     @property
     def packs(self) -> tuple[Toolpack, ...]:
@@ -68,20 +69,23 @@ class ToolpackFolder:
         It blocks, so call it in a thread where there is an event loop, and from one at a time. None means that there is
         nothing new: no file was touched, or nothing that a pack says has changed.
         """
-        now = _fingerprint(self.path)
+        now = self._fingerprints()
         if now == self._seen:
             return None
         self._seen = now
         before = {each.id: each.content_hash for each in self.packs}
         was_broken = self._problem is not None
         try:
-            self._loader.load_dir(self.path)
+            self._loader.reload()
         except ToolpackValidationError as failure:
             self._problem = failure
             return FolderNews(problem=failure)
         self._problem = None
         news = _difference(before, {each.id: each.content_hash for each in self.packs})
         return news if was_broken or news != FolderNews() else None
+
+    def _fingerprints(self) -> tuple[_Fingerprint, ...]:
+        return tuple(map(_fingerprint, self.paths))
 
     async def watch(
         self,

@@ -1,12 +1,12 @@
-"""The strict gatekeeper: a folder of `*.tool.yaml` files becomes packs, all of them or none."""
+"""The strict gatekeeper: folders of `*.tool.yaml` files become packs, all of them or none."""
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from toolcrib_core import canonical_json
 from toolcrib_core.wording import listed, quoted
@@ -16,6 +16,7 @@ from toolcrib_toolpacks.errors import ToolpackValidationError, ToolpackViolation
 from toolcrib_toolpacks.model import Toolpack
 from toolcrib_toolpacks.pack_reading import PackReading, read_pack
 from toolcrib_toolpacks.source_files import SourceFiles, Unreadable
+from toolcrib_toolpacks.yaml_reading import Place
 
 SUFFIX: Final = ".tool.yaml"
 SNAPSHOT_VERSION: Final = 1
@@ -27,64 +28,131 @@ __all__ = ["SNAPSHOT_VERSION", "SUFFIX", "ToolpackLoader", "ToolpackValidationEr
 
 
 class ToolpackLoader:
-    """Loads the packs of a folder and keeps the last ones that were good.
+    """Loads the packs of folders and files into one catalogue, and keeps the last state that was good.
 
     With `pins`, a content hash by id, a pack that is pinned and has changed is refused.
     """
 
     def __init__(self, *, pins: Mapping[str, str] | None = None) -> None:
         self._pins = dict(pins or {})
+        self._sources: Mapping[Path, _Loaded] = MappingProxyType({})
         self._packs: Mapping[str, Toolpack] = MappingProxyType({})
 
     def load_dir(self, path: Path | str) -> tuple[Toolpack, ...]:
-        """Load every `*.tool.yaml` beneath a folder, in place of what was loaded before.
+        """Load every `*.tool.yaml` beneath a folder, beside what is loaded already; gives the packs of the folder.
 
-        Links are never followed and nothing outside the folder is read. Folders whose name starts with a dot,
-        `node_modules` and `__pycache__` are left out.
+        A folder that is loaded again is read anew. Links are never followed and nothing outside the folder is read.
+        Folders whose name starts with a dot, `node_modules` and `__pycache__` are left out.
 
         Raises:
-            ToolpackValidationError: Something is wrong; `violations` has every place of every file, and what was loaded
-                before is untouched.
+            ToolpackValidationError: Something is wrong, or an id is loaded from another file; `violations` has every
+                place of every file, and what was loaded before is untouched.
         """
-        folder = Path(path).expanduser()
-        with _opened(folder) as root:
-            files, violations = _walked(root)
-            return self._load(root, folder, files, violations)
+        return self._add(Path(path).expanduser(), _load_folder)
 
     def load_file(self, path: Path | str) -> tuple[Toolpack, ...]:
-        """Load one file, in place of what was loaded before; its folder is its root.
+        """Load one file, beside what is loaded already; its folder is its root.
 
         Raises:
             ToolpackValidationError: As for `load_dir`.
         """
-        file = Path(path).expanduser()
-        with _opened(file.parent) as root:
-            return self._load(root, file.parent, [file.name])
+        return self._add(Path(path).expanduser(), _load_file)
+
+    def reload(self) -> tuple[Toolpack, ...]:
+        """Read every folder and file anew, in place of all that is loaded; gives all packs, by id.
+
+        Raises:
+            ToolpackValidationError: Something is wrong in one of them; what was loaded before is untouched.
+        """
+        self._replace({place: each.load(each.path) for place, each in self._sources.items()})
+        return self.list()
 
     def list(self) -> tuple[Toolpack, ...]:
         """The packs that are loaded, by id."""
         return tuple(self._packs.values())
 
     def get(self, tool_id: str) -> Toolpack:
-        """The pack with an id.
+        """The pack with an id; its other spellings are taken, too, as `weather:forecast` and `weather:forecast@1.0.0`.
 
         Raises:
             KeyError: None of the packs that are loaded has it.
         """
-        return self._packs[tool_id]
+        found = self._packs.get(tool_id) or next((each for each in self.list() if each.is_called(tool_id)), None)
+        if found is None:
+            raise KeyError(tool_id)
+        return found
 
     def snapshot(self) -> bytes:
         """All that is loaded as canonical JSON: the same bytes on every machine, whatever order files were found in."""
         packs = [each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in self.list()]
         return canonical_json({"snapshotVersion": SNAPSHOT_VERSION, "toolpacks": packs})
 
-    def _load(
-        self, root: Root, folder: Path, files: Sequence[str], violations: Sequence[ToolpackViolation] = ()
-    ) -> tuple[Toolpack, ...]:
-        packs = _loaded(SourceFiles(root), folder.resolve(), files, [*violations], self._pins)
-        # One assignment: whoever reads meanwhile sees the old packs or the new ones.
-        self._packs = MappingProxyType({each.id: each for each in sorted(packs, key=lambda each: each.id)})
-        return self.list()
+    def _add(self, path: Path, load: Callable[[Path], _Loaded]) -> tuple[Toolpack, ...]:
+        loaded = load(path)
+        self._replace({**self._sources, path.resolve(): loaded})
+        return tuple(sorted((each.pack for each in loaded.entries), key=lambda each: each.id))
+
+    def _replace(self, sources: Mapping[Path, _Loaded]) -> None:
+        violations = [each for source in sources.values() for each in source.violations]
+        # A folder within another one that is loaded, too, gives the same files: the later reading counts.
+        entries = {each.path: each for source in sources.values() for each in source.entries}
+        several = len(sources) > 1
+        violations += [*_duplicates(entries.values(), several=several), *_drifted(entries.values(), self._pins)]
+        if violations:
+            raise ToolpackValidationError(violations)
+        packs = sorted((each.pack for each in entries.values()), key=lambda each: each.id)
+        self._sources = MappingProxyType(dict(sources))
+        # One assignment: a reader sees the old packs or the new ones.
+        self._packs = MappingProxyType({each.id: each for each in packs})
+
+
+class _Entry(NamedTuple):
+    """A pack, and where its file says the id."""
+
+    pack: Toolpack
+    place: Place
+
+    @property
+    def path(self) -> Path:
+        return self.pack.root / self.pack.file
+
+    def violation(self, file: str, path: str, code: str, message: str) -> ToolpackViolation:
+        return ToolpackViolation(
+            file, self.place.line if path else 1, self.place.column if path else 1, path, code, message
+        )
+
+
+class _Loaded(NamedTuple):
+    """What came of one folder or file."""
+
+    path: Path
+    load: Callable[[Path], _Loaded]
+    entries: Sequence[_Entry]
+    violations: Sequence[ToolpackViolation]
+
+
+def _load_folder(folder: Path) -> _Loaded:
+    with _opened(folder) as root:
+        files, violations = _walked(root)
+        entries, more = _read_files(root, folder.resolve(), files)
+    return _Loaded(folder, _load_folder, entries, [*violations, *more])
+
+
+def _load_file(file: Path) -> _Loaded:
+    with _opened(file.parent) as root:
+        return _Loaded(file, _load_file, *_read_files(root, file.parent.resolve(), [file.name]))
+
+
+def _read_files(root: Root, folder: Path, files: Sequence[str]) -> tuple[list[_Entry], list[ToolpackViolation]]:
+    sources = SourceFiles(root)
+    entries: list[_Entry] = []
+    violations: list[ToolpackViolation] = []
+    for file in files:
+        reading = _read(file, folder, sources)
+        violations += reading.violations
+        if reading.pack is not None:
+            entries.append(_Entry(reading.pack, sources.source(file).document.place(("id",))))
+    return entries, violations
 
 
 def _opened(folder: Path) -> Root:
@@ -138,25 +206,6 @@ def _link_violation(path: str) -> list[ToolpackViolation]:
     return []
 
 
-def _loaded(
-    sources: SourceFiles,
-    root: Path,
-    files: Sequence[str],
-    violations: list[ToolpackViolation],
-    pins: Mapping[str, str],
-) -> list[Toolpack]:
-    packs = []
-    for file in files:
-        reading = _read(file, root, sources)
-        violations += reading.violations
-        if reading.pack is not None:
-            packs.append(reading.pack)
-    violations += [*_duplicates(packs, sources), *_drifted(packs, sources, pins)]
-    if violations:
-        raise ToolpackValidationError(violations)
-    return packs
-
-
 def _read(file: str, root: Path, sources: SourceFiles) -> PackReading:
     try:
         return read_pack(sources.source(file), root=root, files=sources)
@@ -164,19 +213,22 @@ def _read(file: str, root: Path, sources: SourceFiles) -> PackReading:
         return PackReading(None, (ToolpackViolation(file, 0, 0, "", failure.code, failure.message),))
 
 
-def _duplicates(packs: Sequence[Toolpack], sources: SourceFiles) -> Iterator[ToolpackViolation]:
-    by_id: dict[str, list[Toolpack]] = {}
-    for each in packs:
-        by_id.setdefault(each.id, []).append(each)
+def _duplicates(entries: Iterable[_Entry], *, several: bool) -> Iterator[ToolpackViolation]:
+    by_id: dict[str, dict[str, _Entry]] = {}
+    for each in entries:
+        # Beneath one folder a file is named from there, as every other violation names it.
+        file = str(each.path) if several else each.pack.file
+        by_id.setdefault(each.pack.id, {})[file] = each
     for tool_id, same in by_id.items():
-        for each in same if len(same) > 1 else ():
-            others = [other.file for other in same if other is not each]
+        for file, each in same.items() if len(same) > 1 else ():
+            others = [other for other in same if other != file]
             problem = f"{quoted(tool_id)} is also the id of {listed(others)}; an id has one file."
-            yield sources.source(each.file).violation(("id",), "duplicate-id", problem)
+            yield each.violation(file, "id", "duplicate-id", problem)
 
 
-def _drifted(packs: Sequence[Toolpack], sources: SourceFiles, pins: Mapping[str, str]) -> Iterator[ToolpackViolation]:
-    for each in packs:
-        if pins.get(each.id, each.content_hash) != each.content_hash:
-            problem = f"{quoted(each.id)} is pinned, and is not what it was then. Look at it, and pin it anew."
-            yield sources.source(each.file).violation((), "definition-drift", problem)
+def _drifted(entries: Iterable[_Entry], pins: Mapping[str, str]) -> Iterator[ToolpackViolation]:
+    for each in entries:
+        pack = each.pack
+        if pins.get(pack.id, pack.content_hash) != pack.content_hash:
+            problem = f"{quoted(pack.id)} is pinned, and is not what it was then. Look at it, and pin it anew."
+            yield each.violation(pack.file, "", "definition-drift", problem)

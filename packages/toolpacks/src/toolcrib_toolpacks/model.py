@@ -219,6 +219,15 @@ class Toolpack(ToolpackFile):
     definition: ToolDefinition = Field(exclude=True, repr=False)
 
     @property
+    def tool(self) -> str:
+        """What the tool is called everywhere, as `weather:forecast`: its id without a version."""
+        return f"{self.definition.namespace}:{self.definition.name}"
+
+    def is_called(self, name: str) -> bool:
+        """Whether a name means this pack: the id of its file, the name of its tool, or either with the version."""
+        return name in {each for tool in (self.id, self.tool) for each in (tool, f"{tool}@{self.version}")}
+
+    @property
     def folder(self) -> Path:
         """The folder of the file, which the paths in it start from."""
         return (self.root / self.file).parent

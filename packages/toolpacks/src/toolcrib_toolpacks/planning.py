@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,10 +18,10 @@ from toolcrib_runtime.guards.process.launch import landlock_abi
 from toolcrib_runtime.guards.process.limits import LONG_LIVED, ProcessLimits
 from toolcrib_runtime.guards.process.sandbox import Layers, SandboxWishes, available_layers
 from toolcrib_runtime.guards.process.seccomp import seccomp_works
-from toolcrib_runtime.guards.process.spec import ProcessSpec
-from toolcrib_toolpacks.capabilities import sandbox_for
+from toolcrib_runtime.guards.process.spec import DEFAULT_PATH, ProcessSpec
+from toolcrib_toolpacks.capabilities import PathGrant, grants_of, sandbox_for
 from toolcrib_toolpacks.commands import Command, Interpreters
-from toolcrib_toolpacks.environment import pack_environment
+from toolcrib_toolpacks.environment import looks_secret, pack_environment
 from toolcrib_toolpacks.kinds.cli import cli_command
 from toolcrib_toolpacks.kinds.node import node_command
 from toolcrib_toolpacks.kinds.php import php_command
@@ -38,6 +39,9 @@ from toolcrib_toolpacks.rendering import Rendering
 
 _CPU_PER_SECOND = 4
 _MAX_PROCESSES = 64
+# Stands for the value of a variable in a plan, of characters that no URL has to escape.
+_MARK = "~~{}~~"
+_MARKED = re.compile(r"~~([A-Z_][A-Z0-9_]*)~~")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +52,8 @@ class RunSettings:
     """Whether a pack runs although this machine cannot hold it to its capabilities."""
     granted_env: frozenset[str] = frozenset()
     """Variables that look like secrets, and may be passed to the packs that name them."""
+    granted_paths: tuple[PathGrant, ...] = ()
+    """Files and folders that packs may use beyond what they declare, as data or with the interpreters in them."""
     environment: Mapping[str, str] | None = field(default=None, repr=False)
     """Where passed variables come from: that of this process, unless another is given."""
     network: NetGrant = field(default_factory=NetGrant)
@@ -77,6 +83,8 @@ class RunPlan:
     url: str | None = None
     headers: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
+    ungranted: tuple[str, ...] = ()
+    """Those of the variables that look like secrets: a call needs them to be granted, its plan does not."""
     folder: str
     timeout_ms: int
     max_input_bytes: int
@@ -97,6 +105,7 @@ class RunPlan:
         return {
             **shown,
             "env": list(self.env),
+            "ungranted": list(self.ungranted),
             "folder": self.folder,
             "timeoutMs": self.timeout_ms,
             "maxInputBytes": self.max_input_bytes,
@@ -110,8 +119,8 @@ class RunPlan:
 class PreparedPack:
     """A pack with its variables and templates, ready to say what its calls are."""
 
-    def __init__(self, pack: Toolpack, settings: RunSettings) -> None:
-        """Fetch the variables and compile the templates.
+    def __init__(self, pack: Toolpack, settings: RunSettings, *, env: dict[str, str] | None = None) -> None:
+        """Fetch the variables, unless they are given, and compile the templates.
 
         Raises:
             CapabilityRefused: The pack asks for variables that were not granted.
@@ -119,7 +128,9 @@ class PreparedPack:
         host = os.environ if settings.environment is None else settings.environment
         self.pack = pack
         self.settings = settings
-        self.env = pack_environment(pack, host, granted=settings.granted_env)
+        self.grants = grants_of(pack, settings.granted_paths)
+        fetched = pack_environment(pack, host, granted=settings.granted_env) if env is None else env
+        self.env = _with_programs(fetched, self.grants)
         self.rendering = Rendering(pack, self.env)
         self.warm: Command | None = None
         """How a worker is started, where the calls go to one, once that is known."""
@@ -156,7 +167,7 @@ class PreparedPack:
 
     def sandbox(self, command: Command) -> SandboxWishes:
         """The walls around a command; see `sandbox_for`."""
-        return sandbox_for(self.pack, command, layers=available_layers(), trust=self.settings.trust)
+        return sandbox_for(self.pack, command, layers=available_layers(), trust=self.settings.trust, grants=self.grants)
 
     def spec(self, command: Command) -> ProcessSpec:
         """How the command is started.
@@ -172,6 +183,7 @@ class PreparedPack:
             env=self.env,
             limits=self._limits(command),
             sandbox=self.sandbox(command),
+            label=self.pack.tool,
         )
 
     def signature(self, command_files: tuple[Path, ...]) -> str:
@@ -188,15 +200,21 @@ class PreparedPack:
 def plan_of(pack: Toolpack, arguments: Mapping[str, JsonValue], *, settings: RunSettings | None = None) -> RunPlan:
     """What a call would do, without running anything; the arguments are taken as valid.
 
+    The value of no variable is needed or shown: in its place stands its name, as `$API_TOKEN`.
+
     Raises:
         ToolError: The call would be refused before its start: a template, a capability, a missing file.
     """
-    prepared = PreparedPack(pack, settings or RunSettings())
+    chosen = settings or RunSettings()
+    passed = {name: _MARK.format(name) for name in pack.env.passthrough}
+    assigned = {name: _MARK.format(name) if looks_secret(name) else text for name, text in pack.env.assigned.items()}
+    prepared = PreparedPack(pack, chosen, env=passed | assigned)
     make = partial(
         RunPlan,
         tool=pack.definition.id,
         kind=pack.execution.kind,
         env=tuple(sorted(prepared.env)),
+        ungranted=tuple(sorted(each for each in passed if looks_secret(each) and each not in chosen.granted_env)),
         folder=str(pack.folder),
         timeout_ms=pack.timeout_ms,
         max_input_bytes=pack.limits.max_input_bytes,
@@ -207,22 +225,26 @@ def plan_of(pack: Toolpack, arguments: Mapping[str, JsonValue], *, settings: Run
         return make(
             way="request",
             method=pack.execution.method,
-            url=prepared.rendering.text(("execution", "url"), arguments),
+            url=_unmarked(prepared.rendering.text(("execution", "url"), arguments)),
             headers=tuple(sorted(pack.execution.headers)),
             network="checked addresses",
             children="none",
         )
     command = prepared.command(arguments)
-    wishes = sandbox_for(pack, command, layers=_known_layers(), trust=prepared.settings.trust)
+    wishes = sandbox_for(pack, command, layers=_known_layers(), trust=chosen.trust, grants=prepared.grants)
     ports = ", ".join(map(str, wishes.tcp_ports or ()))
     return make(
         way="worker" if command.warm else "process",
-        argv=command.argv,
+        argv=tuple(map(_unmarked, command.argv)),
         reads=wishes.readable,
         writes=wishes.writable,
         network="no sockets" if wishes.deny_sockets else f"ports {ports}",
         children="denied" if wishes.deny_children else "allowed",
     )
+
+
+def _unmarked(text: str) -> str:
+    return _MARKED.sub(r"$\1", text)
 
 
 @cache
@@ -242,6 +264,12 @@ def is_cached(pack: Toolpack) -> bool:
     """Whether results are remembered: the pack is deterministic, and does not say that its calls change something."""
     risk = pack.definition.risk
     return pack.deterministic and risk.effects != "write" and not risk.destructive
+
+
+def _with_programs(env: dict[str, str], grants: tuple[PathGrant, ...]) -> dict[str, str]:
+    """The variables, with the programs of granted folders before those of the system."""
+    folders = [folder for each in grants for folder in each.programs]
+    return {**env, "PATH": os.pathsep.join([*folders, env.get("PATH", DEFAULT_PATH)])} if folders else env
 
 
 def _state(path: Path | str) -> str:

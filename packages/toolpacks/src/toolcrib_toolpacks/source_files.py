@@ -144,8 +144,8 @@ def _document(file: str, data: bytes) -> YamlDocument:
         return read_yaml(data)
     try:
         value = parse_json(data, limits=SCHEMA_LIMITS)
-        # JSON is YAML but for tabs, which stand only between its values; so the places are those of the YAML.
-        return YamlDocument(value=value, places=read_yaml(data.replace(b"\t", b" ")).places)
+        # JSON is YAML, so the places are those of the YAML.
+        return YamlDocument(value=value, places=read_yaml(data).places)
     except MalformedJson as failure:
         line, column = int(str(failure.details["line"])), int(str(failure.details["column"]))
         fault = YamlFault(Place(line, column), (), "not-json", failure.message)

@@ -61,7 +61,7 @@ async def perform(
         answer = await pool.perform(request, work, kind, max_answer=limit + _ENVELOPE, deadline=deadline)
     except (ProcessError, WorkerLost, DeadlineExceeded) as error:
         raise told(error, prepared.pack, scrubber) from error
-    fault = _fault(answer, prepared.pack.id, limit, scrubber)
+    fault = _fault(answer, prepared.pack.tool, limit, scrubber)
     if fault is not None:
         raise fault
     if "raised" in answer:

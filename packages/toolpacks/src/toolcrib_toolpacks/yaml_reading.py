@@ -7,6 +7,7 @@ on the way, so a bomb is refused before it goes off.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -14,6 +15,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import yaml
 from yaml import events
 
+from toolcrib_core import ToolError, parse_json
+from toolcrib_core.schema.limits import SCHEMA_LIMITS
 from toolcrib_core.wording import count, quoted
 from toolcrib_toolpacks.yaml_scalars import meaning_of
 
@@ -26,6 +29,10 @@ MAX_FAULTS: Final = 100
 
 # PyYAML lacks its C half where it was built without libyaml; the events are the same.
 _PARSER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# JSON writes a character beyond 16 bits as two escapes, which libyaml refuses and the parser in Python takes.
+_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+# What may stand as it is in a text of JSON, and ends a line or is refused in YAML.
+_JSON_ONLY: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
 # Stands in the key of a duplicate, which is read on but not kept.
 _SECOND: Final = "\x00"
 
@@ -70,7 +77,7 @@ def read_yaml(data: bytes) -> YamlDocument:
     """Read a document; what is wrong with it is in `faults`, and nothing is raised."""
     reader = _Reader()
     try:
-        reader.read(_decoded(data))
+        reader.read(_as_yaml(_decoded(data)))
     except _Stopped as stopped:
         faults = (*reader.faults, stopped.fault)
         return YamlDocument(value=reader.value, places=reader.places, faults=faults, is_whole=False)
@@ -113,7 +120,7 @@ class _Reader:
         if "\t" in text:
             self._scalars = []
         try:
-            parser = _PARSER(text)
+            parser = yaml.SafeLoader(text) if _SURROGATE.search(text) else _PARSER(text)
             try:
                 while parser.check_event():
                     self._take(parser.get_event())
@@ -242,6 +249,8 @@ class _Reader:
         if "\x00" in text:
             self._fault(event, "not-text", "The text holds a NUL character, which many readers cut it at.")
             return text.replace("\x00", "")
+        # The two halves of a character that were written as two escapes become one.
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
         try:
             text.encode()
         except UnicodeEncodeError:
@@ -265,6 +274,18 @@ def _decoded(data: bytes) -> str:
         place = _place_in(data[: failure.start].decode("utf-8", "replace"))
         problem = f"The file is not UTF-8 text: byte {failure.start:,} does not fit."
         raise _Stopped(place, "not-utf-8", problem) from None
+
+
+def _as_yaml(text: str) -> str:
+    """JSON in the part of it that is YAML; other text as it is."""
+    if not (text.lstrip()[:1] == "{" and ("\t" in text or _JSON_ONLY.search(text))):
+        return text
+    try:
+        parse_json(text, limits=SCHEMA_LIMITS)
+    except ToolError:
+        return text
+    # In JSON a tab stands only between values.
+    return _JSON_ONLY.sub(lambda found: f"\\u{ord(found[0]):04x}", text.replace("\t", " "))
 
 
 def _is_not_text(word: str) -> bool:

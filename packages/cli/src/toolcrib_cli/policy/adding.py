@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from toolcrib_cli.asking import Choice, asked_for
 from toolcrib_cli.policy.showing import rule_json, scope_words
 from toolcrib_cli.screen import print_json, say, screen, tell
+from toolcrib_cli.toolpack.grants import SERVER_NAME
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.errors import ConfigError
 from toolcrib_mcp.policy import RuleEntry, append_rule, policy_path, remarks_on
@@ -40,7 +41,7 @@ def add_rule(
     """
     asked = asked_for(choice, quietly=True)
     path = policy_file(asked)
-    server, tool = split_target(target, asked.config.servers)
+    server, tool = split_target(target, asked.config.servers, by_id=bool(asked.toolpacks))
     named = tuple(each for each in get_args(RiskName) if each in set(risks))
     try:
         entry = RuleEntry(
@@ -74,10 +75,13 @@ def policy_file(asked: Asked) -> Path:
     return path
 
 
-def split_target(target: str, servers: Mapping[str, ServerConfig]) -> tuple[str | None, str | None]:
+def split_target(
+    target: str, servers: Mapping[str, ServerConfig], *, by_id: bool = False
+) -> tuple[str | None, str | None]:
     """The server and the tool of `SERVER[:TOOL]`, or of the id of a tool in another form.
 
-    The namespace of a server's ids is as good as its name.
+    The namespace of a server's ids is as good as its name. With `by_id` what names none of the servers is the id of a
+    tool of another one, as `tracker:create_issue`.
 
     Raises:
         ConfigError: The one or the other is empty.
@@ -95,4 +99,7 @@ def split_target(target: str, servers: Mapping[str, ServerConfig]) -> tuple[str 
     by_namespace = {each.namespace: each.name for each in servers.values()}
     server = name if name in servers else by_namespace.get(name, name)
     # The version and the hash of an id are for one definition; a rule is for the tool.
+    if by_id and name not in {*names, "*", SERVER_NAME} and (colon or "." in name):
+        namespace, _, rest = target.replace(".", ":", 0 if colon else 1).partition(":")
+        return None, f"{namespace}:{rest.partition('@')[0].partition('#')[0]}"
     return (None if server == "*" else server), (tool.partition("@")[0].partition("#")[0] or None)

@@ -26,6 +26,7 @@ def run_new(kind: str, tool: str, *, folder: Path, url: str, force: bool) -> Non
         BadParameter: The id or the URL is none.
         CatalogError: A file is there already, or cannot be written.
     """
+    tool = tool.replace(":", ".", 1)
     if re.fullmatch(ID_PATTERN, tool) is None:
         problem = f"{quoted(tool)} is no id. Write dotted lower-case segments, as in `weather.forecast`."
         raise typer.BadParameter(problem, param_hint="ID")
@@ -33,14 +34,14 @@ def run_new(kind: str, tool: str, *, folder: Path, url: str, force: bool) -> Non
     if scheme not in _SCHEMES or not url.isprintable() or any(each in url for each in " '\"{}#"):
         problem = f"{quoted(url)} is no URL that starts with `https://` or `http://`."
         raise typer.BadParameter(problem, param_hint="--url")
-    name = tool.rpartition(".")[2]
+    name, called = tool.rpartition(".")[2], tool.replace(".", ":", 1)
     words = {
         "@ID@": tool,
         "@NAME@": name,
         "@MODULE@": _module_of(name),
         "@TITLE@": re.sub(r"[_-]+", " ", name).capitalize(),
         "@URL@": url,
-        "@SCHEME@": scheme,
+        "@TOOL@": called,
     }
     beginning = BEGINNINGS[kind]
     files = {f"{name}{SUFFIX}": _filled(beginning.pack, words)}
@@ -49,7 +50,7 @@ def run_new(kind: str, tool: str, *, folder: Path, url: str, force: bool) -> Non
         files[f"{stem}{beginning.code_suffix}"] = _filled(beginning.code, words)
     _write(folder, files, force=force)
     _check(folder / f"{name}{SUFFIX}")
-    _tell(folder, list(files), tool, kind)
+    _tell(folder, list(files), called, kind)
 
 
 def _module_of(name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from toolcrib_cli.options import JsonOption
+from toolcrib_cli.options import GrantEnvOption, GrantPathOption, JsonOption, ReachOption, TrustOption, grants_from
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -23,26 +23,29 @@ class Kind(StrEnum):
     HTTP = "http"
 
 
-class Reach(StrEnum):
-    """What an http tool may reach beyond public hosts by https."""
-
-    HTTP = "http"
-    LOOPBACK = "loopback"
-    PRIVATE = "private"
-
-
-_HERE = Path()
-FolderOption = Annotated[
-    Path, typer.Option("--dir", "-d", metavar="DIR", help="The folder with the `*.tool.yaml` files.")
+FoldersOption = Annotated[
+    list[Path],
+    typer.Option(
+        "--dir",
+        "-d",
+        metavar="DIR",
+        help="A folder with `*.tool.yaml` files; may be repeated. Without one: the current folder.",
+        default_factory=list,
+        show_default=False,
+    ),
 ]
-FolderArgument = Annotated[
-    Path | None,
+FoldersArgument = Annotated[
+    list[Path],
     typer.Argument(
-        metavar="DIR", help="The folder with the `*.tool.yaml` files; as good as `--dir`.", show_default=False
+        metavar="DIR",
+        help="Folders with `*.tool.yaml` files; as good as `--dir`.",
+        default_factory=list,
+        show_default=False,
     ),
 ]
 ToolArgument = Annotated[
-    str, typer.Argument(metavar="TOOL", help="An id, as in `weather.forecast`, or the path of a `*.tool.yaml` file.")
+    str,
+    typer.Argument(metavar="TOOL", help="As in `weather:forecast` or `weather.forecast`, or the path of a tool file."),
 ]
 PairsArgument = Annotated[
     list[str],
@@ -57,36 +60,13 @@ ArgsOption = Annotated[
     str | None,
     typer.Option("--args", metavar="JSON", help="All arguments: JSON, `@FILE`, or `-` for standard input."),
 ]
-TrustOption = Annotated[
-    bool, typer.Option("--trust", help="Run what this machine cannot hold to its capabilities, too.")
-]
-GrantOption = Annotated[
-    list[str],
-    typer.Option(
-        "--grant-env",
-        metavar="NAME",
-        help="Pass on a variable that looks like a secret, to packs that ask for it; may be repeated.",
-        default_factory=list,
-        show_default=False,
-    ),
-]
-ReachOption = Annotated[
-    list[Reach],
-    typer.Option(
-        "--allow",
-        metavar="WHAT",
-        help="Let http tools reach `loopback`, `private` networks, or plain `http`; may be repeated.",
-        default_factory=list,
-        show_default=False,
-    ),
-]
 
 
 @app.command()
 def lint(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="PATH", help="Folders or files.", default_factory=lambda: [_HERE], show_default=False),
+        typer.Argument(metavar="PATH", help="Folders or files.", default_factory=lambda: [Path()], show_default=False),
     ],
     *,
     as_json: JsonOption = False,
@@ -103,25 +83,32 @@ def lint(
 
 
 @app.command("list")
-def list_packs(named: FolderArgument = None, *, folder: FolderOption = _HERE, as_json: JsonOption = False) -> None:
-    """List the tools of a folder.
+def list_packs(
+    named: FoldersArgument,
+    *,
+    folders: FoldersOption,
+    grant_path: GrantPathOption,
+    as_json: JsonOption = False,
+) -> None:
+    """List the tools of folders, and what each may do.
 
     Example: toolcrib toolpack list packs
     """
     from toolcrib_cli.toolpack.showing import run_list
 
-    run_list(named or folder, as_json=as_json)
+    grants = grants_from(trust=False, grant_env=(), grant_path=grant_path)
+    run_list(_folders(named, folders), grants=grants, as_json=as_json)
 
 
 @app.command()
-def show(tool: ToolArgument, *, folder: FolderOption = _HERE, as_json: JsonOption = False) -> None:
+def show(tool: ToolArgument, *, folders: FoldersOption, as_json: JsonOption = False) -> None:
     """Show all that a tool file says, with its schemas resolved.
 
-    Example: toolcrib toolpack show weather.forecast --dir packs
+    Example: toolcrib toolpack show weather:forecast --dir packs
     """
     from toolcrib_cli.toolpack.showing import run_show
 
-    run_show(tool, folder=folder, as_json=as_json)
+    run_show(tool, folders=_folders(folders), as_json=as_json)
 
 
 @app.command()
@@ -130,22 +117,22 @@ def plan(
     pairs: PairsArgument,
     *,
     args: ArgsOption = None,
-    folder: FolderOption = _HERE,
+    folders: FoldersOption,
     trust: TrustOption = False,
-    grant_env: GrantOption,
+    grant_path: GrantPathOption,
+    grant_env: GrantEnvOption,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a call would do, and what models would see of the tool; nothing is run and nothing is reached.
 
     Without arguments, those of the first example in the file are taken.
 
-    Example: toolcrib toolpack plan weather.forecast city=Ulm --dir packs
+    Example: toolcrib toolpack plan weather:forecast city=Ulm --dir packs
     """
-    from toolcrib_cli.toolpack.grants import Grants
     from toolcrib_cli.toolpack.planning import run_plan
 
-    grants = Grants(trust=trust, env=tuple(grant_env))
-    run_plan(tool, pairs, args, folder=folder, grants=grants, as_json=as_json)
+    grants = grants_from(trust=trust, grant_env=grant_env, grant_path=grant_path)
+    run_plan(tool, pairs, args, folders=_folders(folders), grants=grants, as_json=as_json)
 
 
 @app.command()
@@ -154,9 +141,10 @@ def run(
     pairs: PairsArgument,
     *,
     args: ArgsOption = None,
-    folder: FolderOption = _HERE,
+    folders: FoldersOption,
     trust: TrustOption = False,
-    grant_env: GrantOption,
+    grant_path: GrantPathOption,
+    grant_env: GrantEnvOption,
     allow: ReachOption,
     yes: Annotated[bool, typer.Option("--yes", help="Run it without a question, whatever its risk.")] = False,
     as_json: JsonOption = False,
@@ -166,13 +154,12 @@ def run(
     It is held to its limits and capabilities as in a gateway. A tool that may do harm is asked about at the terminal.
     The exit code is 1 if the call failed.
 
-    Example: toolcrib toolpack run weather.forecast city=Ulm --dir packs
+    Example: toolcrib toolpack run weather:forecast city=Ulm --dir packs
     """
-    from toolcrib_cli.toolpack.grants import Grants
     from toolcrib_cli.toolpack.running import run_once
 
-    grants = Grants(trust=trust, env=tuple(grant_env), reach=tuple(each.value for each in allow))
-    raise typer.Exit(run_once(tool, pairs, args, folder=folder, grants=grants, yes=yes, as_json=as_json))
+    grants = grants_from(trust=trust, grant_env=grant_env, grant_path=grant_path, allow=allow)
+    raise typer.Exit(run_once(tool, pairs, args, folders=_folders(folders), grants=grants, yes=yes, as_json=as_json))
 
 
 @app.command()
@@ -180,7 +167,7 @@ def new(
     kind: Annotated[Kind, typer.Argument(metavar="KIND", help="`python`, `node`, `php`, `cli` or `http`.")],
     tool: Annotated[str, typer.Argument(metavar="ID", help="The id, as in `weather.forecast`.")],
     *,
-    folder: FolderOption = _HERE,
+    folder: Annotated[Path, typer.Option("--dir", "-d", metavar="DIR", help="Where the files are written.")] = Path(),
     url: Annotated[
         str, typer.Option("--url", metavar="URL", help="What a tool of kind `http` asks.")
     ] = "https://httpbin.org/post",
@@ -197,11 +184,12 @@ def new(
 
 @app.command("test")
 def run_examples(
-    named: FolderArgument = None,
+    named: FoldersArgument,
     *,
-    folder: FolderOption = _HERE,
+    folders: FoldersOption,
     trust: TrustOption = False,
-    grant_env: GrantOption,
+    grant_path: GrantPathOption,
+    grant_env: GrantEnvOption,
     allow: ReachOption,
     as_json: JsonOption = False,
 ) -> None:
@@ -212,11 +200,10 @@ def run_examples(
 
     Example: toolcrib toolpack test packs
     """
-    from toolcrib_cli.toolpack.grants import Grants
     from toolcrib_cli.toolpack.testing import run_tests
 
-    grants = Grants(trust=trust, env=tuple(grant_env), reach=tuple(each.value for each in allow))
-    raise typer.Exit(run_tests(named or folder, grants=grants, as_json=as_json))
+    grants = grants_from(trust=trust, grant_env=grant_env, grant_path=grant_path, allow=allow)
+    raise typer.Exit(run_tests(_folders(named, folders), grants=grants, as_json=as_json))
 
 
 @app.command()
@@ -229,3 +216,8 @@ def schema() -> None:
     from toolcrib_toolpacks import toolpack_schema
 
     print_json(toolpack_schema())
+
+
+def _folders(*named: list[Path]) -> list[Path]:
+    """The folders that were named, or the current one."""
+    return [folder for each in named for folder in each] or [Path()]

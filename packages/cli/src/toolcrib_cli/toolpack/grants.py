@@ -1,41 +1,53 @@
-"""What packs are granted beyond what they declare: on the command line, or in the environment of a server."""
+"""What an operator grants to packs beyond what their files declare."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final
 
-from toolcrib_cli.reach import net_grant, read_reach, words_of
-from toolcrib_toolpacks import RunSettings
+if TYPE_CHECKING:
+    from toolcrib_toolpacks import PathGrant, RunSettings
 
-TRUST_VARIABLE: Final = "TOOLCRIB_TOOLPACKS_TRUST"
-ENV_VARIABLE: Final = "TOOLCRIB_TOOLPACKS_ENV"
-REACH_VARIABLE: Final = "TOOLCRIB_TOOLPACKS_ALLOW"
+
+SERVER_NAME: Final = "toolpacks"
+"""What the server of the tool files is called in rules and in the status; the ids of its tools do not begin with it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Grants:
-    """Who runs packs decides on these, not their author."""
+    """The operator who runs packs decides on these, not their author."""
 
     trust: bool = False
     """Whether packs run that this machine cannot hold to their capabilities."""
+    paths: tuple[str, ...] = ()
+    """Files and folders that packs may use, each as `[TOOL=]PATH[:rw]`."""
     env: tuple[str, ...] = ()
     """Variables that look like secrets, and may be passed on."""
     reach: tuple[str, ...] = ()
     """What http tools may reach beyond public hosts by https: `http`, `loopback`, `private`."""
 
-    @classmethod
-    def of_environment(cls, environ: Mapping[str, str]) -> Self:
-        """The grants of a server, whose command line is about catalogues.
+    def path_grants(self) -> tuple[PathGrant, ...]:
+        """The files and folders.
 
         Raises:
-            ConfigError: A variable says something that there is not.
+            CapabilityRefused: One is not there, or is never granted.
         """
-        reach = read_reach(environ, REACH_VARIABLE)
-        trust = environ.get(TRUST_VARIABLE, "") not in {"", "0", "false"}
-        return cls(trust=trust, env=words_of(environ.get(ENV_VARIABLE, "")), reach=reach)
+        from toolcrib_toolpacks import PathGrant
+
+        return tuple(map(PathGrant.parse, self.paths))
 
     def settings(self) -> RunSettings:
-        """How packs are run with these."""
-        return RunSettings(trust=self.trust, granted_env=frozenset(self.env), network=net_grant(self.reach))
+        """How packs are run with these.
+
+        Raises:
+            CapabilityRefused: A path is not there, or is never granted.
+        """
+        from toolcrib_cli.reach import net_grant
+        from toolcrib_toolpacks import RunSettings
+
+        return RunSettings(
+            trust=self.trust,
+            granted_paths=self.path_grants(),
+            granted_env=frozenset(self.env),
+            network=net_grant(self.reach),
+        )

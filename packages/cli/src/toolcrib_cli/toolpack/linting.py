@@ -10,6 +10,7 @@ from toolcrib_cli.edge import FAILED
 from toolcrib_cli.screen import print_json, printable, tell
 from toolcrib_core.wording import count
 from toolcrib_toolpacks import Toolpack, ToolpackLoader, ToolpackValidationError, ToolpackViolation
+from toolcrib_toolpacks.model import HttpExecution
 
 
 class Linted(NamedTuple):
@@ -21,7 +22,8 @@ class Linted(NamedTuple):
 
 def run_lint(paths: Sequence[Path], *, as_json: bool) -> int:
     """Check the files at the paths, print what is wrong, and give the exit code."""
-    linted = [_linted(path) for path in paths]
+    loader = ToolpackLoader()
+    linted = [_linted(path, loader) for path in paths]
     packs = [pack for each in linted for pack in each.packs]
     violations = [violation for each in linted for violation in each.violations]
     if as_json:
@@ -38,8 +40,7 @@ def print_violations(violations: Sequence[ToolpackViolation], *, folder: Path | 
         print(printable(str(each if folder is None else _seen_from_here(each, folder))))  # noqa: T201  # a list, not a note
 
 
-def _linted(path: Path) -> Linted:
-    loader = ToolpackLoader()
+def _linted(path: Path, loader: ToolpackLoader) -> Linted:
     folder = path if path.is_dir() else path.parent
     try:
         packs = loader.load_file(path) if path.is_file() else loader.load_dir(path)
@@ -75,3 +76,10 @@ def _advice(pack: Toolpack) -> Iterator[str]:
         yield "`description` is missing: models and search have little to go by."
     if pack.risk is None:
         yield "`risk` is missing: a careful gateway asks before every call of a tool whose effects it does not know."
+    execution, declared = pack.execution, pack.caps.network
+    if (
+        isinstance(execution, HttpExecution)
+        and declared
+        and (scheme := execution.url.partition(":")[0]) not in declared
+    ):
+        yield f"`caps.network` does not list `{scheme}`, with which `execution.url` begins and which it may use anyhow."

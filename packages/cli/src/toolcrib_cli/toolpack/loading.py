@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -30,18 +30,21 @@ def telling_violations() -> Iterator[None]:
         raise
 
 
-def load_folder(folder: Path) -> tuple[Toolpack, ...]:
-    """The packs of a folder.
+def load_folders(folders: Sequence[Path]) -> tuple[Toolpack, ...]:
+    """The packs of folders, as one catalogue.
 
     Raises:
         ToolpackValidationError: Something is wrong with them; all of it is on standard error.
     """
+    loader = ToolpackLoader()
     with telling_violations():
-        return ToolpackLoader().load_dir(folder)
+        for folder in folders:
+            loader.load_dir(folder)
+    return loader.list()
 
 
-def load_tool(tool: str, folder: Path) -> Toolpack:
-    """The pack that a person means: by its id, the id of its tool, or the path of its file.
+def load_tool(tool: str, folders: Sequence[Path]) -> Toolpack:
+    """The pack that a person means: by its id in any spelling, or the path of its file.
 
     Raises:
         ToolpackValidationError: Something is wrong with the file, or with the folder.
@@ -50,11 +53,11 @@ def load_tool(tool: str, folder: Path) -> Toolpack:
     if tool.endswith(SUFFIX):
         with telling_violations():
             return ToolpackLoader().load_file(tool)[0]
-    packs = load_folder(folder)
+    packs = load_folders(folders)
     for pack in packs:
-        if tool in {pack.id, pack.definition.id, f"{pack.definition.namespace}:{pack.definition.name}"}:
+        if pack.is_called(tool):
             return pack
-    ids = [each.id for each in packs]
-    meant = nearest(tool, ids)
+    ids = [each.tool for each in packs]
+    meant = nearest(tool.replace(".", ":", 1), ids)
     hint = f"Did you mean {quoted(meant)}?" if meant else f"There are {listed(ids)}." if ids else "It has none at all."
-    raise UnknownTool(f"No tool file in {quoted(str(folder))} has the id {quoted(tool)}.", hint=hint)
+    raise UnknownTool(f"No tool file in {listed(map(str, folders))} has the id {quoted(tool)}.", hint=hint)

@@ -28,14 +28,16 @@ _ADAPTERS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-def run_plan(tool: str, pairs: Sequence[str], args: str | None, *, folder: Path, grants: Grants, as_json: bool) -> None:
+def run_plan(
+    tool: str, pairs: Sequence[str], args: str | None, *, folders: Sequence[Path], grants: Grants, as_json: bool
+) -> None:
     """Print the plan of a call.
 
     Raises:
         ToolError: There is no such tool, the arguments are not valid, or the call would be refused.
         BadParameter: The arguments cannot be read.
     """
-    pack = load_tool(tool, folder)
+    pack = load_tool(tool, folders)
     arguments = arguments_for(pack, pairs, args)
     plan = plan_of(pack, validate_arguments(pack.definition, arguments), settings=grants.settings())
     told = {**plan.to_dict(), "risk": risk_json(pack), "arguments": arguments}
@@ -91,7 +93,7 @@ def _show(told: Mapping[str, Any], forms: Mapping[str, Any]) -> None:
         say(console, f"may read: {_names(told['reads'])}")
         say(console, f"may write: {_names(told['writes'])}")
     say(console, f"folder: {told['folder']}")
-    say(console, f"variables: {_names(told['env'])}")
+    say(console, f"variables: {_names([_variable(name, told['ungranted']) for name in told['env']])}")
     say(console, f"network: {told['network']}; children: {told['children']}")
     limits = f"{told['timeoutMs']:,} ms, {told['maxInputBytes']:,} bytes in, {told['maxOutputBytes']:,} bytes out"
     say(console, f"limits: {limits}; {'remembered' if told['cached'] else 'not remembered'}")
@@ -104,6 +106,10 @@ def _show(told: Mapping[str, Any], forms: Mapping[str, Any]) -> None:
         lost = f"; {count(len(form['lost']), 'thing')} that it cannot say" if form["lost"] else ""
         say(console, f"{name}: {count(tokens, 'token')}{lost}")
     say(console, "Nothing was run. `--json` shows the forms of the providers in full.")
+
+
+def _variable(name: str, ungranted: Sequence[str]) -> str:
+    return f"{name} (a call needs `--grant-env {name}`)" if name in ungranted else name
 
 
 def _names(texts: Sequence[str]) -> str:

@@ -28,7 +28,14 @@ if TYPE_CHECKING:
 
 
 def run_once(
-    tool: str, pairs: Sequence[str], args: str | None, *, folder: Path, grants: Grants, yes: bool, as_json: bool
+    tool: str,
+    pairs: Sequence[str],
+    args: str | None,
+    *,
+    folders: Sequence[Path],
+    grants: Grants,
+    yes: bool,
+    as_json: bool,
 ) -> int:
     """Call a tool, print what it returns, and give the exit code; with `yes` it runs without a question.
 
@@ -36,9 +43,9 @@ def run_once(
         ToolError: There is no such tool, or its folder cannot be loaded.
         BadParameter: The arguments cannot be read.
     """
-    pack = load_tool(tool, folder)
+    pack = load_tool(tool, folders)
     arguments = read_arguments(pairs, args, pack.input_schema)
-    with working(f"Calling {pack.id} …") as line:
+    with working(f"Calling {pack.tool} …") as line:
         result = asyncio.run(_called(pack, arguments, grants, yes=yes, before_asking=line.stop))
     if as_json:
         print_json(result.to_dict())

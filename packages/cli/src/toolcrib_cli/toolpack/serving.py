@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolcrib_cli.toolpack.grants import Grants
+from toolcrib_cli.toolpack.grants import SERVER_NAME, Grants
 from toolcrib_cli.toolpack.loading import telling_violations
 from toolcrib_cli.version import version
 from toolcrib_cli.wiring import free_server_name
 from toolcrib_core import ToolError
-from toolcrib_core.wording import count, listed, quoted
+from toolcrib_core.wording import count, listed
 from toolcrib_mcp import ToolboxService, connect_service
 from toolcrib_runtime import Policy, Toolbox
 from toolcrib_toolpacks import FolderNews, ToolpackFolder, open_toolbox
 
 if TYPE_CHECKING:
     from toolcrib_cli.wiring import Asked, Brought
-    from toolcrib_mcp.upstreams import Connect
 
 POLL_SECONDS: Final = 1.0
 DRAIN_SECONDS: Final = 60.0
@@ -34,21 +30,17 @@ _log = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def bring_toolpacks(asked: Asked) -> AsyncIterator[Brought]:
-    """A server for each folder, named after it.
+    """One server for the packs of all folders, whose tools are called as everywhere: `tracker:create_issue`.
 
     Raises:
         ToolpackValidationError: A folder cannot be used as it is at first.
-        ConfigError: The environment grants something that there is not.
+        CapabilityRefused: A path is granted that there is not.
     """
-    grants = Grants.of_environment(os.environ)
-    async with AsyncExitStack() as holding:
-        brought: dict[str, Connect] = {}
-        for path in asked.toolpacks:
-            with telling_violations():
-                folder = await asyncio.to_thread(ToolpackFolder, path)
-            served = await holding.enter_async_context(served_folder(folder, grants))
-            brought[free_server_name(server_name(path), brought)] = connect_service(served)
-        yield brought
+    with telling_violations():
+        folder = await asyncio.to_thread(ToolpackFolder, *asked.toolpacks)
+    async with served_folder(folder, asked.grants) as service:
+        name = free_server_name(SERVER_NAME, {each.name: each for each in asked.config.enabled})
+        yield {name: connect_service(service)}
 
 
 @asynccontextmanager
@@ -97,22 +89,23 @@ class _Following:
         self._now = opened
         self.service: Final = ToolboxService(
             opened.toolbox,
-            name=f"toolpacks-{server_name(folder.path)}",
+            name=SERVER_NAME,
             version=version(),
-            instructions=f"{count(len(folder.packs), 'tool')} from files in a folder.",
+            instructions=f"{count(len(folder.packs), 'tool')} from files.",
+            names="dotted",
         )
         self._draining: set[asyncio.Task[None]] = set()
 
     async def follow(self, news: FolderNews) -> None:
-        where = quoted(str(self._folder.path))
+        where = listed(map(str, self._folder.paths))
         if news.problem is not None:
-            _log.warning("%s is served as it was before: %s", where, news.problem.message)
+            _log.warning("What is in %s is served as it was before: %s", where, news.problem.message)
             return
         try:
             opened = await _Opened.open(self._folder, self._grants)
             self.service.replace(opened.toolbox)
         except ToolError as failure:
-            _log.warning("%s is served as it was before: %s", where, failure.message)
+            _log.warning("What is in %s is served as it was before: %s", where, failure.message)
             return
         before, self._now = self._now, opened
         draining = asyncio.create_task(_closed_later(before))
@@ -132,12 +125,6 @@ async def _closed_later(opened: _Opened) -> None:
         await asyncio.sleep(DRAIN_SECONDS)
     finally:
         await opened.aclose()
-
-
-def server_name(path: Path) -> str:
-    """The name of a folder's server: that of the folder, as far as ids can have it."""
-    words = re.sub(r"[^a-z0-9_-]+", "-", path.expanduser().resolve().name.lower()).strip("-_")
-    return words if words[:1].isalpha() else f"toolpacks-{words}".rstrip("-")
 
 
 def _told(ids: tuple[str, ...]) -> str:

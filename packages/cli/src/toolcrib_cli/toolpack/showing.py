@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolcrib_cli.screen import print_json, printable, say, screen
-from toolcrib_cli.toolpack.loading import load_folder, load_tool
-from toolcrib_toolpacks import Toolpack
+from toolcrib_cli.toolpack.loading import load_folders, load_tool
+from toolcrib_toolpacks import Toolpack, permissions
+
+if TYPE_CHECKING:
+    from toolcrib_cli.toolpack.grants import Grants
 
 
-def run_list(folder: Path, *, as_json: bool) -> None:
-    """Print the tools of a folder.
+def run_list(folders: Sequence[Path], *, grants: Grants, as_json: bool) -> None:
+    """Print the tools of folders, and what each may do.
 
     Raises:
         ToolpackValidationError: Something is wrong with them.
     """
-    packs = load_folder(folder)
+    packs, granted = load_folders(folders), grants.path_grants()
     if as_json:
-        print_json({"toolpacks": [_summary(each) for each in packs]})
+        print_json({"toolpacks": [_summary(each, permissions(each, granted)) for each in packs]})
         return
     from rich.table import Table
 
@@ -28,29 +32,30 @@ def run_list(folder: Path, *, as_json: bool) -> None:
         say(console, "There are no `*.tool.yaml` files here. Begin one: toolcrib toolpack new python text.greet")
         return
     table = Table(box=None, pad_edge=False)
-    for heading in ("id", "version", "kind", "effects", "what it does"):
+    for heading in ("tool", "version", "kind", "effects", "what it does", "what it may do"):
         table.add_column(heading, overflow="fold")
     for each in packs:
         definition = each.definition
         what = definition.title or definition.description.partition("\n")[0]
-        row = (each.id, each.version, each.execution.kind, definition.risk.effects, what)
+        may = "; ".join(permissions(each, granted))
+        row = (each.tool, each.version, each.execution.kind, definition.risk.effects, what, may)
         table.add_row(*(printable(text) for text in row))
     console.print(table)
 
 
-def run_show(tool: str, *, folder: Path, as_json: bool) -> None:
+def run_show(tool: str, *, folders: Sequence[Path], as_json: bool) -> None:
     """Print all that a tool file says.
 
     Raises:
         ToolError: There is no such tool, or its folder cannot be loaded.
     """
-    pack = load_tool(tool, folder)
+    pack = load_tool(tool, folders)
     told: dict[str, Any] = pack.model_dump(mode="json", by_alias=True, exclude_none=True)
     if as_json:
         print_json(told | {"file": pack.file, "toolId": pack.definition.id, "effectiveRisk": risk_json(pack)})
         return
     console = screen()
-    say(console, f"{pack.id} {pack.version} ({pack.execution.kind}), {pack.file}", style="bold")
+    say(console, f"{pack.tool} {pack.version} ({pack.execution.kind}), {pack.file}", style="bold")
     for text in (pack.title or pack.name, pack.description):
         if text:
             say(console, text)
@@ -71,9 +76,10 @@ def risk_json(pack: Toolpack) -> dict[str, Any]:
     return pack.definition.risk.model_dump(mode="json", by_alias=True)
 
 
-def _summary(pack: Toolpack) -> dict[str, Any]:
+def _summary(pack: Toolpack, may: Sequence[str]) -> dict[str, Any]:
     return {
         "id": pack.id,
+        "tool": pack.tool,
         "version": pack.version,
         "kind": pack.execution.kind,
         "title": pack.definition.title,
@@ -81,5 +87,6 @@ def _summary(pack: Toolpack) -> dict[str, Any]:
         "file": pack.file,
         "toolId": pack.definition.id,
         "risk": risk_json(pack),
+        "permissions": list(may),
         "contentHash": pack.content_hash,
     }

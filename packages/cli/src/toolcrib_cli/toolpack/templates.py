@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 _HEAD: Final = """\
 # A tool of toolcrib. Check it with `toolcrib toolpack lint`, try it with `toolcrib toolpack run`.
-# Dotted lower-case segments; the last one is the name that models see.
+# Dotted lower-case segments. The tool is called `@TOOL@` everywhere.
 id: @ID@
 # SemVer, in quotes: YAML takes 1.10 for a number.
 version: "0.1.0"
@@ -58,7 +58,7 @@ _PYTHON: Final = """\
 execution:
   kind: python
   module: @MODULE@:greet
-# What it may reach: nothing, unless it is said here.
+# What it may reach beyond its own code: nothing, unless it is said here.
 # caps:
 #   network: [https]
 #   filesystem: {read: [data], write: [out]}
@@ -78,9 +78,9 @@ _NODE: Final = """\
 execution:
   kind: node
   module: @NAME@.mjs
-# Node is a program, so the tool must be allowed to start one.
-caps:
-  subprocess: true
+# What it may reach beyond its own code: nothing, unless it is said here.
+# caps:
+#   filesystem: {read: [data], write: [out]}
 """
 _NODE_CODE: Final = """\
 // The code of the tool @ID@; what is returned must fit the output schema.
@@ -94,9 +94,9 @@ _PHP: Final = """\
 execution:
   kind: php
   script: @NAME@.php
-# PHP is a program, so the tool must be allowed to start one.
-caps:
-  subprocess: true
+# What it may reach beyond its own code: nothing, unless it is said here.
+# caps:
+#   filesystem: {read: [data], write: [out]}
 """
 _PHP_CODE: Final = """\
 <?php
@@ -111,8 +111,10 @@ _CLI: Final = """\
 execution:
   kind: cli
   cmd: [printf, '{"greeting": "Hello, %s!"}', "{{ input.name }}"]
-caps:
-  subprocess: true
+# What the program may reach: the files of the system, unless more is said here; `subprocess` lets it start others.
+# caps:
+#   filesystem: {read: [data], write: [out]}
+#   subprocess: true
 """
 
 _HTTP: Final = """\
@@ -123,8 +125,6 @@ execution:
   url: @URL@
   # headers:
   #   Authorization: "Bearer {{ env.API_TOKEN }}"
-caps:
-  network: [@SCHEME@]
 # env:
 #   passthrough: [API_TOKEN]
 """

@@ -10,7 +10,7 @@ from pathlib import Path
 from toolcrib_cli.edge import FAILED
 from toolcrib_cli.screen import print_json, say, screen, working
 from toolcrib_cli.toolpack.grants import Grants
-from toolcrib_cli.toolpack.loading import load_folder
+from toolcrib_cli.toolpack.loading import load_folders
 from toolcrib_core import create_registry, findability
 from toolcrib_core.json_values import thaw
 from toolcrib_core.wording import count, kind_of, listed, quoted, shown
@@ -32,13 +32,13 @@ class Checked:
         return {"tool": self.tool, "case": self.case, "passed": self.problem is None, "problem": self.problem}
 
 
-def run_tests(folder: Path, *, grants: Grants, as_json: bool) -> int:
+def run_tests(folders: Sequence[Path], *, grants: Grants, as_json: bool) -> int:
     """Run what there is to run, print what came of it, and give the exit code.
 
     Raises:
-        ToolpackValidationError: The folder cannot be loaded.
+        ToolpackValidationError: A folder cannot be loaded.
     """
-    packs = load_folder(folder)
+    packs = load_folders(folders)
     with working("Running examples …"):
         checked = [*asyncio.run(_examples(packs, grants)), *_search_cases(packs)]
     failed = [each for each in checked if each.problem is not None]
@@ -49,7 +49,7 @@ def run_tests(folder: Path, *, grants: Grants, as_json: bool) -> int:
     for each in checked:
         mark = "passed" if each.problem is None else "FAILED"
         say(console, f"{mark}  {each.tool}: {each.case}{'' if each.problem is None else f': {each.problem}'}")
-    untested = [pack.id for pack in packs if not pack.examples and not pack.search_cases]
+    untested = [pack.tool for pack in packs if not pack.examples and not pack.search_cases]
     if untested:
         say(console, f"Without examples and search cases: {listed(untested)}.")
     say(console, f"{len(checked) - len(failed)} of {count(len(checked), 'case')} passed.")
@@ -66,7 +66,7 @@ async def _examples(packs: Sequence[Toolpack], grants: Grants) -> list[Checked]:
 async def _example(toolbox: Toolbox, pack: Toolpack, at: int, example: PackExample) -> Checked:
     result = await toolbox.execute(ToolCall(tool=pack.definition.id, arguments=thaw(example.input)))
     name = f"example {at + 1}" if example.request is None else f"example {at + 1} ({shown(example.request)})"
-    return Checked(tool=pack.id, case=name, problem=_problem(example, result))
+    return Checked(tool=pack.tool, case=name, problem=_problem(example, result))
 
 
 def _problem(example: PackExample, result: ToolResult) -> str | None:
@@ -98,7 +98,7 @@ def _search_cases(packs: Sequence[Toolpack]) -> Iterator[Checked]:
     registry = create_registry()
     for pack in packs:
         registry.register(pack.definition)
-    names = {pack.definition.id: pack.id for pack in packs}
+    names = {pack.definition.id: pack.tool for pack in packs}
     for each in findability(registry.search_index()).cases:
         if each.rank == 1:
             problem = None

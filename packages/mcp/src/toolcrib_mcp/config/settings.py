@@ -121,6 +121,8 @@ class ServerSettings(SettingsModel):
     """Whether the server is served."""
     namespace: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     """What its tools' ids begin with; made legal where it is not. Without one it comes from the server's name."""
+    own_namespaces: bool = False
+    """Whether the ids of its tools begin with what their names begin with, as `tracker` in `tracker.create_issue`."""
     timeout: Seconds | None = None
     """For one call, in seconds; without one the gateway's own counts."""
     start_timeout: Seconds = 30

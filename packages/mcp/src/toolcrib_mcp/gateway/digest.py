@@ -65,8 +65,14 @@ def render_digest(servers: Mapping[str, Collection[str]], *, budget: int = DIGES
 
 def digest_of(hub: HubView) -> str:
     """The digest of the servers of a hub, as far as their tools are known."""
-    tools: dict[str, list[str]] = {each.namespace: [] for each in hub.servers.values()}
-    for card in hub.catalog.snapshot().cards.values():
+    snapshot = hub.catalog.snapshot()
+    # A server whose tools have namespaces of their own is named by those, once they are known.
+    tools: dict[str, list[str]] = {
+        each.namespace: []
+        for each in hub.servers.values()
+        if not (each.settings.own_namespaces and each.name in snapshot.upstreams)
+    }
+    for card in snapshot.cards.values():
         tools.setdefault(card.namespace, []).append(card.name)
     return render_digest(tools)
 

@@ -171,7 +171,9 @@ def _configured(server: ServerConfig, gateway: GatewaySettings) -> HubServer:
         settings=server.settings,
         gateway=gateway,
         terms=UpstreamTerms(
-            server=server.namespace, trusted=server.settings.trusted, withhold=tuple(filter(None, [_address(server)]))
+            server=None if server.settings.own_namespaces else server.namespace,
+            trusted=server.settings.trusted,
+            withhold=tuple(filter(None, [_address(server)])),
         ),
         fingerprint=_fingerprint(server),
         source=server,
@@ -186,7 +188,7 @@ def _brought(name: str, connect: Connect, gateway: GatewaySettings) -> HubServer
         namespace=namespace,
         settings=settings,
         gateway=gateway,
-        terms=UpstreamTerms(server=namespace, trusted=settings.trusted),
+        terms=UpstreamTerms(server=None if settings.own_namespaces else namespace, trusted=settings.trusted),
         fingerprint=None,
         source=connect,
     )

@@ -28,8 +28,8 @@ from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.upstreams.eras import Era
 from toolcrib_runtime.policy.bounds import check_whole
 
-NameStyle: TypeAlias = Literal["safe", "id"]
-"""How tools are called: `safe` for every client, as `weather__forecast`, or by their whole ids."""
+NameStyle: TypeAlias = Literal["safe", "id", "dotted"]
+"""How tools are called: `safe` for every client, as `weather__forecast`; by whole ids; or as `weather.forecast`."""
 
 META_ID: Final = "io.toolcrib/id"
 META_VERSION: Final = "io.toolcrib/version"
@@ -53,6 +53,7 @@ class ToolList:
         self._page_size = page_size
         self._ids = [each.id for each in definitions]
         self._wire = WireNames(self._ids)
+        self._dotted = {f"{each.namespace}.{each.name}": each for each in definitions}
         self._tools = {era: [self._shown(each, era) for each in definitions] for era in Era}
 
     def page(self, cursor: object, *, era: Era) -> dict[str, Any]:
@@ -76,6 +77,8 @@ class ToolList:
         """
         if not isinstance(name, str):
             raise RpcError(INVALID_PARAMS, f"`name` must be the name of a tool, not {kind_of(name)}.")
+        if self._names == "dotted" and (dotted := self._dotted.get(name)) is not None:
+            return dotted
         try:
             return self._registry.get(self._wire.decode(name))
         except UnknownTool as unknown:
@@ -90,9 +93,17 @@ class ToolList:
         """Whether no client could tell the two lists apart."""
         return self._tools == other._tools
 
+    def _name_of(self, definition: ToolDefinition) -> str:
+        match self._names:
+            case "safe":
+                return self._wire.encode(definition.id)
+            case "id":
+                return definition.id
+            case "dotted":
+                return f"{definition.namespace}.{definition.name}"
+
     def _shown(self, definition: ToolDefinition, era: Era) -> dict[str, Any]:
-        name = self._wire.encode(definition.id) if self._names == "safe" else definition.id
-        told: dict[str, Any] = {"name": name}
+        told: dict[str, Any] = {"name": self._name_of(definition)}
         if definition.title is not None:
             told["title"] = definition.title
         if description := _advice(definition.lifecycle) + definition.description:

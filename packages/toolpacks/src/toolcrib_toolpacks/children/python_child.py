@@ -16,7 +16,7 @@ import os
 import runpy
 import struct
 import sys
-from types import ModuleType
+from types import ModuleType, TracebackType
 from typing import Any, BinaryIO
 
 _LENGTH = struct.Struct(">I")
@@ -41,7 +41,19 @@ def run(argv: list[str]) -> None:
     """Run a script as if it had been started by itself."""
     sys.argv[:] = argv
     sys.path.insert(0, os.path.dirname(argv[0]))  # noqa: PTH120  # `pathlib` would be half of the start
+    sys.excepthook = _shortened(argv[0])
     runpy.run_path(argv[0], run_name="__main__")
+
+
+def _shortened(script: str) -> Any:
+    """A hook that prints tracebacks from the script on, as if it had been started by itself."""
+
+    def report(kind: type[BaseException], raised: BaseException, trace: TracebackType | None) -> None:
+        while trace is not None and trace.tb_frame.f_code.co_filename != script:
+            trace = trace.tb_next
+        sys.__excepthook__(kind, raised.with_traceback(trace), trace)
+
+    return report
 
 
 def serve(setup: dict[str, Any], streams: Any = None) -> None:

@@ -10,6 +10,7 @@ from toolcrib_runtime.guards.json import parse_output
 from toolcrib_runtime.guards.net import FetchResponse, GuardedClient, NetGrant
 from toolcrib_runtime.guards.secrets.scrubbing import Scrubber
 from toolcrib_runtime.outputs import OUTPUT_LIMITS
+from toolcrib_toolpacks.capabilities import may_use_http
 from toolcrib_toolpacks.errors import HttpStatusError
 from toolcrib_toolpacks.model import HttpExecution, Toolpack
 from toolcrib_toolpacks.rendering import Rendering
@@ -38,8 +39,8 @@ _HINTS: Final = {
 
 
 def grant_for(pack: Toolpack, granted: NetGrant) -> NetGrant:
-    """What the request of a pack may reach: what is granted to all, and plain http only where the pack declares it."""
-    return granted.model_copy(update={"allow_http": granted.allow_http or "http" in pack.caps.network})
+    """What the request of a pack may reach: what is granted to all, and plain http only where the pack says so."""
+    return granted.model_copy(update={"allow_http": granted.allow_http or may_use_http(pack)})
 
 
 async def fetch(
@@ -79,7 +80,7 @@ async def fetch(
         raise _refused(pack, response, scrubber)
     if response.status == _NO_CONTENT or execution.method == "HEAD":
         return None
-    return parse_output(response.body, what=f"answer to `{pack.id}`", limits=OUTPUT_LIMITS, scrubber=scrubber)
+    return parse_output(response.body, what=f"answer to `{pack.tool}`", limits=OUTPUT_LIMITS, scrubber=scrubber)
 
 
 def _refused(pack: Toolpack, response: FetchResponse, scrubber: Scrubber) -> HttpStatusError:
@@ -95,7 +96,7 @@ def _refused(pack: Toolpack, response: FetchResponse, scrubber: Scrubber) -> Htt
     if status < _OWN_FAULT:
         details["sent"] = False  # by these, a server says that it did nothing
     return HttpStatusError(
-        f"The server that `{pack.id}` asks answered with status {status}.",
+        f"The server that `{pack.tool}` asks answered with status {status}.",
         category=category,
         hint=_HINTS.get(category, "See what the server says in `details.excerpt`."),
         details=details,

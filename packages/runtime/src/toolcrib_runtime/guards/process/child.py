@@ -29,7 +29,7 @@ from toolcrib_runtime.guards.process.spec import ProcessSpec
 from toolcrib_runtime.guards.process.start import StartedProcess, start_process
 from toolcrib_runtime.guards.process.tree import kill_tree, signal_group
 
-_STDERR_KEPT = 16 * 1024
+_HEAD_KEPT = 16 * 1024
 _GRACE = 2.0
 # A killed process that is still there after this hangs in the kernel, for instance on a lost network disk.
 _PATIENCE = 5.0
@@ -37,13 +37,14 @@ _PATIENCE = 5.0
 
 @dataclass(frozen=True, kw_only=True)
 class OutputCaps:
-    """How much a child may write in its whole life before it is killed; `None` sets no cap.
+    """How much of its output is taken.
 
-    Without a cap on `stdout` the child waits until somebody reads; without one on `stderr` only its end is kept.
+    A child that writes more than `stdout` in its whole life is killed; without a cap it waits until somebody reads. Of
+    standard error the last `stderr` bytes are kept, and a child never ends for what it writes there.
     """
 
     stdout: int | None = None
-    stderr: int | None = None
+    stderr: int = 16 * 1024
 
 
 class ChildProcess:
@@ -70,8 +71,7 @@ class ChildProcess:
         stdin, stdout, stderr = started.pipes
         self.stdin = PipeWriter(stdin)
         self.stdout = PipeReader(stdout, cap=caps.stdout, on_full=self._stdout_full)
-        kept = caps.stderr or _STDERR_KEPT
-        self._stderr = PipeTail(stderr, keep=kept, cap=caps.stderr, on_full=self._stderr_full)
+        self._stderr = PipeTail(stderr, keep=caps.stderr)
         self._watch = ExitWatch(self.pid, self._leader_ended)
         self._census = self._count_processes(spec.limits)
 
@@ -121,8 +121,13 @@ class ChildProcess:
 
     @property
     def stderr_bytes(self) -> bytes:
-        """What is kept of standard error."""
+        """What is kept of the end of standard error."""
         return self._stderr.tail
+
+    @property
+    def stderr_head(self) -> str:
+        """The beginning of what it wrote to standard error: printable and bounded."""
+        return head_of(self._stderr.head, self._started.private)
 
     @property
     def end(self) -> ProcessEnd:
@@ -233,14 +238,8 @@ class ChildProcess:
         self._ended.set()
 
     def _stdout_full(self) -> None:
-        self._too_large("stdout", self._caps.stdout or 0, self.stdout.head(_STDERR_KEPT))
-
-    def _stderr_full(self) -> None:
-        self._too_large("stderr", self._caps.stderr or 0, self._stderr.head(_STDERR_KEPT))
-
-    def _too_large(self, stream: str, limit: int, written: bytes) -> None:
-        head = head_of(written, self._started.private)
-        self._stop(too_large_error(self._spec.name, stream=stream, limit=limit, head=head))
+        head = head_of(self.stdout.head(_HEAD_KEPT), self._started.private)
+        self._stop(too_large_error(self._spec.name, limit=self._caps.stdout or 0, head=head))
 
     def _too_many_processes(self) -> None:
         self._stop(limit_error(self.end, "processes"))

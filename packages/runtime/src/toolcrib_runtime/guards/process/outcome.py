@@ -97,12 +97,12 @@ def limit_error(end: ProcessEnd, limit: str) -> ProcessLimitReached:
     )
 
 
-def too_large_error(name: str, *, stream: str, limit: int, head: str) -> OutputTooLarge:
-    """The error of a program that wrote more than is taken."""
+def too_large_error(name: str, *, limit: int, head: str) -> OutputTooLarge:
+    """The error of a program that wrote more to standard output than is taken."""
     return OutputTooLarge(
-        f"The program {quoted(name)} wrote more than {count(limit, 'byte')} to {stream}, and was stopped.",
+        f"The program {quoted(name)} wrote more than {count(limit, 'byte')} to standard output, and was stopped.",
         hint="Ask for less at once, or narrow the question.",
-        details={"stream": stream, "limit": limit, "head": head},
+        details={"stream": "stdout", "limit": limit, "head": head},
     )
 
 

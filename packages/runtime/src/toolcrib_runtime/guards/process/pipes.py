@@ -13,6 +13,7 @@ _CHUNK = 64 * 1024
 _READ_AHEAD = 4 * _CHUNK
 # Enough for the largest pipe a user may ask the kernel for (1 MiB), and an end if somebody keeps writing into it.
 _MAX_LEFT_CHUNKS = 64
+_HEAD = 16 * 1024
 
 
 class PipeWriter:
@@ -200,42 +201,36 @@ class PipeReader(_ReadEnd):
 
 
 class PipeTail(_ReadEnd):
-    """The child's standard error: always drained, and only its end is kept.
+    """The child's standard error: always drained; only its beginning and its end are kept, and the rest is dropped."""
 
-    With a `cap`, `on_full` is called once, at the first byte more.
-    """
-
-    def __init__(self, pipe: IO[bytes], *, keep: int, cap: int | None, on_full: Callable[[], None]) -> None:
+    def __init__(self, pipe: IO[bytes], *, keep: int) -> None:
+        self._head = bytearray()
         self._kept = bytearray()
         self._keep = keep
-        self._cap = cap
-        self._on_full = on_full
-        self._total = 0
         super().__init__(pipe)
+
+    @property
+    def head(self) -> bytes:
+        """The first bytes of all that came."""
+        return bytes(self._head)
 
     @property
     def tail(self) -> bytes:
         """The last bytes that came."""
         return bytes(self._kept[-self._keep :])
 
-    def head(self, max_bytes: int) -> bytes:
-        """The first bytes of those that are kept; the first of all when `on_full` is called."""
-        return bytes(self._kept[:max_bytes])
-
     def forget(self) -> None:
         """Drop what was kept and what waits in the pipe: who comes next is not to see it."""
         self._take_rest()
+        self._head.clear()
         self._kept.clear()
 
     def _received(self, chunk: bytes) -> None:
-        self._total += len(chunk)
+        self._head += chunk[: _HEAD - len(self._head)]
         self._kept += chunk
-        if self._cap is not None and self._total > self._cap:
-            self._on_full()
-            self.close()
         # Cut at double the size: each byte is then moved once at most.
         if len(self._kept) > 2 * self._keep:
             del self._kept[: -self._keep]
 
     def _ended(self) -> None:
-        """The tail stays as it is."""
+        """What is kept stays as it is."""

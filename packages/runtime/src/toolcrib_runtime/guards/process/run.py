@@ -11,7 +11,7 @@ from toolcrib_core.wording import quoted
 from toolcrib_runtime.errors import DeadlineExceeded
 from toolcrib_runtime.guards.process.child import ChildProcess, OutputCaps
 from toolcrib_runtime.guards.process.gate import ProcessGate
-from toolcrib_runtime.guards.process.outcome import deadline_error, fault_of, head_of
+from toolcrib_runtime.guards.process.outcome import deadline_error, fault_of
 from toolcrib_runtime.guards.process.sandbox import SandboxReport
 from toolcrib_runtime.guards.process.spec import ProcessSpec
 
@@ -19,7 +19,7 @@ MAX_STDOUT: Final = 10 * 1024 * 1024
 """How many bytes of standard output are taken unless the caller says otherwise."""
 
 MAX_STDERR: Final = 1024 * 1024
-"""How many bytes of standard error are taken unless the caller says otherwise."""
+"""How many bytes of the end of standard error are kept unless the caller says otherwise; the rest is dropped."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ async def run_process(
     Raises:
         ProcessNotStarted: The program, its interpreter, or a program it starts (exit status 126, 127) is missing.
         DeadlineExceeded: It did not end in time.
-        OutputTooLarge: It wrote more than is taken; the head is in the details.
+        OutputTooLarge: It wrote more to standard output than is taken; the head is in the details.
         ProcessLimitReached: It ran into one of its limits.
         ProcessKilled: A signal ended it.
         ProcessExited: Its exit status is not 0.
@@ -73,7 +73,7 @@ async def run_process(
     if fault is not None:
         if len(child.stderr_bytes) > len(str(fault.details["stderr"]).encode()):
             # The end tells how it went wrong, the beginning often why.
-            fault.details["stderrHead"] = head_of(child.stderr_bytes, child.end.private)
+            fault.details["stderrHead"] = child.stderr_head
         raise fault
     return ProcessResult(
         status=child.end.status,

@@ -45,6 +45,7 @@ class ProcessSpec:
     loads are refused, unless `trusted_env` says that whoever declared them chose the program, too.
     A `script` is a Python file with an absolute path, run by this interpreter with its site-packages and none of our
     options; it is restricted before its first line, also in which programs it may become.
+    Messages name the program by its `label`, where it has one, and else by its file.
 
     Raises:
         ProcessNotStarted: An argument or a variable can never be passed on; the message names the place, not the value.
@@ -58,6 +59,7 @@ class ProcessSpec:
     inherit_env: bool = False
     trusted_env: bool = False
     script: bool = False
+    label: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "argv", tuple(self.argv))
@@ -74,7 +76,7 @@ class ProcessSpec:
     @property
     def name(self) -> str:
         """The program as messages name it."""
-        return Path(self.argv[0]).name
+        return self.label or Path(self.argv[0]).name
 
 
 def environment(spec: ProcessSpec, *, private: str, mark: str) -> dict[str, str]:
