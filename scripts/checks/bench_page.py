@@ -14,9 +14,9 @@ _INTRODUCTION: Final = """\
 # Benchmarks
 
 `scripts/bench` measures everything on this page and prints it; `scripts/bench --write` makes the page.
-A figure that compares is the median of the ratios within one run, in CPU time, with both sides in turns.
-Seconds differ from machine to machine, ratios hardly.
-Peers are pinned, and installed into environments of their own."""
+Both sides of a comparison run in turns, in one run; the figure is the median of the ratios of their CPU times.
+Seconds depend on the machine; ratios hardly do.
+The other libraries have fixed versions, each in an environment of its own."""
 _VERDICT: Final[Mapping[bool | None, str]] = {True: "yes", False: "**no**", None: ""}
 _SENTENCES: Final[Mapping[str, str]] = {
     "tokens": "A client of the gateway reads the list, one search and one call; any other, every definition.",

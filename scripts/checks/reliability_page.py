@@ -47,14 +47,14 @@ _LEGEND: Final = """\
 What is counted:
 
 - **rows** of the matrix with at least one case that ran.
-- **cases**: single runs of a test, with its parameters; one that was skipped for want of a real part is none.
-- **rounds**: writers of a store and servers behind the gateway, ended with SIGKILL in the middle of their work.
-- **acknowledged**: writes and answers that they had given before; **lost** are those that were gone afterwards.
+- **cases**: single runs of a test, with its parameters; skipped tests do not count.
+- **rounds**: processes that write to a store, or serve behind the gateway, killed with SIGKILL during their work.
+- **acknowledged**: writes and answers that these had confirmed before; **lost** are those that were gone afterwards.
 - **corrupt**: problems that a check of the whole store found afterwards.
-- **leaked**: processes that were alive when everything had ended, of whatever session or group.
-  They are leaked **of** those that tests and runs started themselves; what these started in turn is looked for, too.
-- **canary**: a secret in the environment of everything; a hit is a file that holds it afterwards.
-  All that the runs wrote is searched: logs, databases, results."""
+- **leaked**: processes that were still alive after the end, out of those that the tests and runs had started.
+  Processes that these started in turn are searched for, too.
+- **canary**: a secret in the environment of every process; a hit is a file that contains it afterwards.
+  Everything that the runs wrote is searched: logs, databases, results."""
 
 
 def render_page(outcome: ChaosOutcome | None, claims: Mapping[str, Iterable[str]]) -> str:

@@ -54,7 +54,7 @@ def problems(markdown: str) -> list[str]:
     """Where the blocks of a document do not do what it shows, one text per block; nothing when all do.
 
     Python blocks share one namespace, in order, and a `text` block right after one is what it prints. A `console` block
-    runs each line that begins with `$ ` and compares what follows, `...` standing for anything. A `bash` block is only
+    runs each line that begins with `$ ` and compares what follows, `…` standing for anything. A `bash` block is only
     read, not run; so are blocks of data, and a configuration among them is loaded.
 
     A block with `title="name"` is a file that the reader writes. Everything in a document with such a block runs in an
@@ -118,8 +118,11 @@ def _run_python(block: Block, shown: str | None, module: ModuleType) -> Iterator
 
 def _run_console(text: str) -> Iterator[str]:
     for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE):
-        printed = _command(command) if _OURS.fullmatch(command) else _shell(command)
-        expected = "(?s:.*?)".join(re.escape(part) for part in shown.split("..."))
+        # A reader does not see spaces at the end of a line.
+        printed = re.sub(
+            r" +$", "", _command(command) if _OURS.fullmatch(command) else _shell(command), flags=re.MULTILINE
+        )
+        expected = "(?s:.*?)".join(re.escape(part) for part in shown.split("…"))
         if not re.fullmatch(expected, printed):
             yield f"`{command}` prints\n{printed}but the document shows\n{shown}"
 

@@ -28,6 +28,17 @@ def test_the_blocks_of_a_document_do_what_it_shows(document: Path) -> None:
     assert problems(document.read_text("utf-8")) == []
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_output_that_is_left_out_is_marked_with_an_ellipsis(document: Path) -> None:
+    sessions = [block for block in read_blocks(document.read_text("utf-8")) if block.language == "console"]
+
+    dotted = [
+        line for block in sessions for line in block.text.splitlines() if not line.startswith("$ ") and "..." in line
+    ]
+
+    assert dotted == [], "write `…` for output that the page does not show"
+
+
 def test_blocks_are_found_with_their_language_and_line() -> None:
     blocks = read_blocks("# Title\n\n```python\nx = 1\n```\n\n- item\n\n  ```text\n  1\n  ```\n")
 
@@ -42,7 +53,7 @@ def test_blocks_are_found_with_their_language_and_line() -> None:
     [
         pytest.param("```python\nx = 1\n```\n```python\nprint(x)\n```\n```text\n1\n```\n", id="a shared namespace"),
         pytest.param("```python\nprint(2)\n```\n```json\n3\n```\n", id="no output shown"),
-        pytest.param("```console\n$ echo one && echo two\none\n...\n$ echo three\nthree\n```\n", id="a session"),
+        pytest.param("```console\n$ echo one && echo two\none\n…\n$ echo three\nthree\n```\n", id="a session"),
         pytest.param("```bash\nfor x in 1 2; do echo $x; done\n```\n", id="a shell script"),
     ],
 )

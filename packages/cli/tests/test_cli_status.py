@@ -44,7 +44,7 @@ async def test_a_server_that_cannot_start_is_told_with_its_last_words_and_the_re
 
     assert outcome.code == 1
     assert "bad: The server `bad` could not be started." in outcome.out
-    assert "its last words on standard error:" in outcome.out
+    assert "the last lines that it wrote to standard error:" in outcome.out
     assert "Switched off: off." in outcome.out
     assert "2 servers, 1 running, 1 failed, 1 tool." in outcome.out
     assert "\x1b" not in outcome.out

@@ -88,7 +88,7 @@ web     failed   stdio:web    -                           -
 
 web: The server `web` could not be started. It ended with exit status 3. (3 failures, the last one 1 minute ago)
   hint: See what it wrote to standard error.
-  its last words on standard error:
+  the last lines that it wrote to standard error:
     | Traceback
     |   \\x1b[31mModuleNotFoundError\\x1b[0m: no
 

@@ -78,7 +78,7 @@ class _View:
             self.say(f"hint: {error['hint']}", indent=2)
         lines = str(_details(error).get("stderr") or "").strip().splitlines()
         if lines:
-            self.say("its last words on standard error:", indent=2)
+            self.say("the last lines that it wrote to standard error:", indent=2)
         for line in lines[-_MAX_STDERR_LINES:]:
             self.say(f"| {line.rstrip()}", indent=4)
 
