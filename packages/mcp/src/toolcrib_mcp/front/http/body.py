@@ -10,7 +10,7 @@ from toolcrib_mcp.front.http.headers import Headers
 from toolcrib_mcp.front.http.replies import CLOSE, Event, Receive, Refusal, Scope
 from toolcrib_mcp.front.http.settings import HttpFrontSettings
 from toolcrib_mcp.front.reading import PARSE_ERROR
-from toolcrib_mcp.rpc.codec import decode
+from toolcrib_mcp.rpc.codec import decode_strictly
 
 SMALL: Final = 64 * 1024
 """Bytes of a body that is dropped without much ado when its request is refused."""
@@ -55,9 +55,9 @@ async def read_message(headers: Headers, receive: Receive, *, settings: HttpFron
     """
     body = await _read(headers, receive, settings)
     try:
-        return decode(body)
+        return decode_strictly(body)
     except ValueError:
-        raise Refusal(400, "The body is not JSON.", code=PARSE_ERROR) from None
+        raise Refusal(400, "The body is not JSON, or has a key twice.", code=PARSE_ERROR) from None
 
 
 async def _read(headers: Headers, receive: Receive, settings: HttpFrontSettings) -> bytes:

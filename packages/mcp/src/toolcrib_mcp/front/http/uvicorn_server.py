@@ -1,4 +1,4 @@
-"""uvicorn as we run it: no signals, hardly a word, and no connection that may stay without asking for anything."""
+"""uvicorn without signals and logs, with bounds on what one connection and all idle connections may take up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from math import ceil
 from socket import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -17,7 +17,8 @@ from toolcrib_mcp.front.http.settings import HttpFrontSettings
 if TYPE_CHECKING:
     from toolcrib_mcp.front.http.app import HttpFront
 
-_MAX_HEAD = 64 * 1024
+_MAX_OVERHEAD = 64 * 1024
+_CHUNK_LINE = 20
 _SPARE_CONNECTIONS = 256
 _GRACE_SECONDS = 1
 
@@ -26,10 +27,12 @@ class QuietServer(uvicorn.Server):
     """Serves one front on sockets that are given to it."""
 
     def __init__(self, front: HttpFront, *, settings: HttpFrontSettings) -> None:
+        max_connections = settings.max_sessions + settings.max_requests + _SPARE_CONNECTIONS
+        limits = {"head_timeout": settings.head_timeout, "idle": _Idle(most=max_connections)}
         config = uvicorn.Config(
             front,
             # One parser on every machine, and the one that takes a third of the CPU of h11.
-            http=_protocol(settings.head_timeout),
+            http=type("Protocol", (_BoundedProtocol,), limits),
             ws="none",
             lifespan="off",
             log_config=None,
@@ -37,7 +40,7 @@ class QuietServer(uvicorn.Server):
             access_log=False,
             proxy_headers=False,
             server_header=False,
-            limit_concurrency=settings.max_sessions + settings.max_requests + _SPARE_CONNECTIONS,
+            limit_concurrency=max_connections + _SPARE_CONNECTIONS,
             timeout_keep_alive=ceil(settings.keep_alive),
             timeout_graceful_shutdown=_GRACE_SECONDS,
         )
@@ -79,37 +82,113 @@ class QuietServer(uvicorn.Server):
                 await running
 
 
-def _protocol(head_timeout: float) -> type[HttpToolsProtocol]:
-    class Protocol(HttpToolsProtocol):
-        """Closes a connection on which a request does not come to the end of its headers in time, or has too many."""
+class _Idle:
+    """Open connections without a request in flight, oldest first."""
 
-        _due: float | None = None
-        _head_bytes = 0
+    def __init__(self, *, most: int) -> None:
+        self._most = most
+        self._connections: dict[HttpToolsProtocol, None] = {}
 
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn does
-            super().connection_made(transport)
-            self._hurry()
+    def add(self, connection: HttpToolsProtocol, *, opened: int) -> None:
+        """Count a connection as idle, and close the one that has been idle longest where too many are open."""
+        self._connections.pop(connection, None)
+        self._connections[connection] = None
+        if opened > self._most:
+            oldest = next(iter(self._connections))
+            del self._connections[oldest]
+            # Nothing is in flight there, so nothing that waits to be sent is lost.
+            oldest.transport.abort()
 
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            cycle: RequestResponseCycle | None = self.cycle
-            if cycle is None or cycle.response_complete:
-                self._head_bytes += len(data)
-                if self._head_bytes > _MAX_HEAD and not self.transport.is_closing():
-                    self.send_400_response("The headers are too long.")
-                self._hurry()
-            else:
-                self._due = None
-                self._head_bytes = 0
+    def remove(self, connection: HttpToolsProtocol) -> None:
+        """A request came, or the connection is closed."""
+        self._connections.pop(connection, None)
 
-        def on_header(self, name: bytes, value: bytes) -> None:
-            # The parser leaves the white space around a value, which is no part of it (RFC 9110, 5.5).
-            super().on_header(name, value.strip(b" \t"))
 
-        def _hurry(self) -> None:
-            if self._due is None:
-                self._due = self.loop.time() + head_timeout
-            # A timer of its own would cost every request; that of silent connections is free at this moment.
-            self.timeout_keep_alive_task = self.loop.call_at(self._due, self.timeout_keep_alive_handler)
+class _Refused(Exception):
+    """A message on a connection breaks a bound; the parser turns it into an error of its own."""
 
-    return Protocol
+
+class _BoundedProtocol(HttpToolsProtocol):
+    """Closes a connection whose message has a slow or long head, trailers, or comes before the last is answered."""
+
+    head_timeout: ClassVar[float]
+    idle: ClassVar[_Idle]
+
+    _due: float | None = None
+    _head_is_over = False
+    _overhead = 0
+    """Bytes of the message so far that are no body: its head, the lines of its chunks, its trailers."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn does
+        super().connection_made(transport)
+        self._await_head()
+        self.idle.add(self, opened=len(self.connections))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.idle.remove(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._overhead += len(data)
+        super().data_received(data)
+        if self._overhead > _MAX_OVERHEAD:
+            self.send_400_response("The headers are too long.")
+        elif self._is_answered():
+            self._await_head()
+        else:
+            self._due = None
+
+    def on_message_begin(self) -> None:
+        if not self._is_answered():
+            # The bytes of requests that wait for their turn would be kept without a bound.
+            raise _Refused
+        self._head_is_over = False
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._head_is_over:
+            # A trailer comes after the headers were checked, and would be added to them.
+            raise _Refused
+        # The parser leaves the white space around a value, which is no part of it (RFC 9110, 5.5).
+        super().on_header(name, value.strip(b" \t"))
+
+    def on_headers_complete(self) -> None:
+        self._head_is_over = True
+        super().on_headers_complete()
+        if not self._is_answered():
+            self.idle.remove(self)
+
+    def on_chunk_header(self) -> None:
+        self._overhead = max(0, self._overhead - _CHUNK_LINE)
+
+    def on_body(self, body: bytes) -> None:
+        self._overhead -= len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._overhead = 0
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if not self.transport.is_closing():
+            self.idle.add(self, opened=len(self.connections))
+
+    def send_400_response(self, msg: str) -> None:
+        if self.transport.is_closing():
+            return
+        if self._is_answered():
+            super().send_400_response(msg)
+        else:
+            # A response has begun, and the text of another would pass for a part of it.
+            self.transport.abort()
+
+    def _is_answered(self) -> bool:
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is None or cycle.response_complete
+
+    def _await_head(self) -> None:
+        if self._due is None:
+            self._due = self.loop.time() + self.head_timeout
+        # A timer of its own would cost every request; that of silent connections is free at this moment.
+        self.timeout_keep_alive_task = self.loop.call_at(self._due, self.timeout_keep_alive_handler)
