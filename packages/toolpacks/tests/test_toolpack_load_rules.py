@@ -297,7 +297,11 @@ def test_capabilities_are_checked(tmp_path: Path, changes: dict[str, Any], found
 
 
 @pytest.mark.req("CT-23")
-@pytest.mark.parametrize("caps", [GONE, {}, {"subprocess": False}, {"network": []}, {"network": ["http"]}], ids=str)
+@pytest.mark.parametrize(
+    "caps",
+    [GONE, {}, {"subprocess": False}, {"network": []}, {"network": ["http"]}],
+    ids=["left-out", "empty", "no-subprocess", "no-network", "http"],
+)
 @pytest.mark.parametrize(
     "execution", [CLI, {"kind": "node", "script": "run.py"}, {"kind": "php", "php": "run.py"}, URL]
 )
