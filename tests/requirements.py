@@ -27,7 +27,10 @@ _PENDING: dict[str, str | None] = {
     "CT": "comes with the contracts",
     "CT-1": None,
     "CT-2": None,
+    "CT-5": None,
     "CT-20": None,
+    "CT-22": None,
+    "CT-23": None,
     "CT-28": None,
     "CT-29": None,
     "VW": "comes with views",
@@ -355,8 +358,7 @@ _TEXTS: dict[str, dict[str, str]] = {
         ),
         "TP-7": (
             "`caps.network` ⊆ {http, https}; `caps.filesystem` = lists under `read`/`write`; `caps.subprocess` "
-            "boolean. Cross-checks: cli/node/php need `subprocess: true`; an http url's scheme must be in "
-            "`caps.network`; paths may not climb out of the pack's root."
+            "boolean. All of them are optional (CT-23); paths may not climb out of the pack's root."
         ),
         "TP-8": (
             "`env.passthrough` (list) and `env.set` (mapping) use upper-case names; `templating.engine` is `jinja2`; "

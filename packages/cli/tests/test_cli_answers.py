@@ -217,18 +217,22 @@ def test_a_tool_file_that_needs_an_approval_runs_when_it_is_given_beforehand(pac
 
 
 @pytest.mark.req("CT-1")
-@pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("n\n", 1)])
+@pytest.mark.parametrize("typed", ["y\n", "n\n"], ids=["yes", "no"])
 def test_a_tool_file_that_needs_an_approval_is_asked_about_at_the_terminal(
-    packs: Path, typed: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    packs: Path, typed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from toolcrib_cli.toolpack.grants import Grants
     from toolcrib_cli.toolpack.running import run_once
 
     monkeypatch.setattr(sys, "stdin", Typed(typed))
 
-    ended = run_once("text.greet", ["name=Ada"], None, folders=[packs], grants=Grants(), yes=False, as_json=False)
+    refused = "is run"
+    try:
+        run_once("text.greet", ["name=Ada"], None, folders=[packs], grants=Grants(), yes=False, as_json=False)
+    except ApprovalRequired as error:
+        refused = error.message
 
     out, err = capsys.readouterr()
-    assert ended == code
     assert "Why you are asked: it may delete or overwrite data" in err
-    assert ("Hello, Ada!" in out) is (code == 0)
+    assert ("Hello, Ada!" in out) is (typed == "y\n")
+    assert refused == ("is run" if typed == "y\n" else "`text:greet` was not run, since you did not allow it.")

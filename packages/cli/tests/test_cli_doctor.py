@@ -25,6 +25,7 @@ from toolcrib_cli.doctor_checks import (
     check_vocabulary,
 )
 from toolcrib_cli.status_report import StatusReport
+from toolcrib_cli.toolpack.beginning import run_new
 from toolcrib_cli.wiring import Asked
 from toolcrib_core import VocabularyError
 from toolcrib_mcp import GatewayConfig, load_config
@@ -55,6 +56,17 @@ def _checks(*arguments, code):
     told = json.loads(_doctor("--json", *arguments, code=code).stdout)
     assert told["ok"] is (code == 0)
     return {each["name"]: each for each in told["checks"]}
+
+
+@pytest.mark.req("CT-23")
+def test_what_tool_files_may_do_is_said(place):
+    run_new("cli", "text.greet", folder=place / "packs", url="https://example.com", force=False)
+    (place / "data").mkdir()
+
+    checks = _checks("--toolpacks", "packs", "--grant-path", "data", code=0)
+
+    assert checks["tool files"]["details"] == {"text:greet": ["runs printf", f"reads {place / 'data'}"]}
+    assert "text:greet: runs printf" in _doctor("--toolpacks", "packs", code=0).stdout
 
 
 def _write(place, **servers):

@@ -110,6 +110,23 @@ def test_list_shows_the_tools_of_a_folder(packs: Path) -> None:
     assert run("list", "--dir", str(packs)).stdout == shown.stdout
 
 
+@pytest.mark.req("CT-23")
+def test_list_says_what_each_tool_may_do_and_what_it_is_granted(packs: Path, tmp_path: Path) -> None:
+    begin("http", packs, tool="text.ask")
+    data = tmp_path / "data"
+    data.mkdir()
+
+    shown = run("list", str(packs)).stdout
+    granted = json.loads(run("list", str(packs), "--json", "--grant-path", f"text:shout={data}:rw").stdout)
+
+    assert "asks https://example.com" in " ".join(shown.split())
+    assert {each["tool"]: each["permissions"] for each in granted["toolpacks"]} == {
+        "text:ask": ["asks https://example.com"],
+        "text:greet": ["runs greet_tool:greet with python"],
+        "text:shout": ["runs printf", f"writes {data}"],
+    }
+
+
 def test_lint_of_a_folder_without_tool_files_does_not_say_that_they_are_fine(tmp_path: Path) -> None:
     assert "There are no `*.tool.yaml` files there" in run("lint", str(tmp_path)).output
 

@@ -150,6 +150,25 @@ def test_an_id_that_another_call_loaded_is_refused_and_both_files_are_named(
     assert loader.list() == before
 
 
+@pytest.mark.req("CT-22", "TP-10")
+def test_both_files_are_named_whole_however_long_their_paths_are(tmp_path: Path) -> None:
+    deep = tmp_path / ("d" * 100) / ("e" * 100)
+    files = [str(write(deep, name=name)) for name in ("one", "two")]
+
+    within = violations(deep)
+    loader = ToolpackLoader()
+    loader.load_file(files[0])
+    with pytest.raises(ToolpackValidationError) as across:
+        loader.load_file(files[1])
+
+    assert [each.message for each in within] == [
+        f"`weather.forecast` is also the id of `{name}.tool.yaml`; an id has one file." for name in ("two", "one")
+    ]
+    assert [each.message for each in across.value.violations] == [
+        f"`weather.forecast` is also the id of `{file}`; an id has one file." for file in reversed(files)
+    ]
+
+
 @pytest.mark.req("CT-22")
 def test_reload_replaces_all_that_is_loaded_by_what_the_folders_hold_now(tmp_path: Path) -> None:
     write(tmp_path / "one")

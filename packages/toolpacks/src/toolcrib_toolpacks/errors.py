@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from toolcrib_core import CatalogError, ToolError, ToolErrorCategory
-from toolcrib_core.wording import count, quoted
+from toolcrib_core.wording import count
 from toolcrib_runtime.errors import CallError
 
 
@@ -87,11 +87,15 @@ class HttpStatusError(CallError):
     default_category = ToolErrorCategory.UNAVAILABLE
 
 
+def file_in_words(file: str) -> str:
+    """A file in backticks, whole: the end of its path is what tells it from another one."""
+    return f"`{file if file.isprintable() else file.encode('unicode_escape').decode()}`"
+
+
 def _summary(violations: Sequence[ToolpackViolation]) -> str:
     first = violations[0]
+    where = file_in_words(first.where)
     if len(violations) == 1:
-        return f"{quoted(first.where)} cannot be used: {f'`{first.path}` ' if first.path else ''}{first.message}"
+        return f"{where} cannot be used: {f'`{first.path}` ' if first.path else ''}{first.message}"
     files = count(len({each.file for each in violations}), "tool file")
-    return (
-        f"{files} cannot be used: {count(len(violations), 'place')} must be mended, the first is {quoted(first.where)}."
-    )
+    return f"{files} cannot be used: {count(len(violations), 'place')} must be mended, the first is {where}."

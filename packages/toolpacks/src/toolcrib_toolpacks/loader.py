@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from toolcrib_core import canonical_json
-from toolcrib_core.wording import listed, quoted
+from toolcrib_core.wording import quoted
 from toolcrib_runtime.errors import PathError
 from toolcrib_runtime.guards.paths import FileInfo, Root
-from toolcrib_toolpacks.errors import ToolpackValidationError, ToolpackViolation
+from toolcrib_toolpacks.errors import ToolpackValidationError, ToolpackViolation, file_in_words
 from toolcrib_toolpacks.model import Toolpack
 from toolcrib_toolpacks.pack_reading import PackReading, read_pack
 from toolcrib_toolpacks.source_files import SourceFiles, Unreadable
@@ -222,7 +222,9 @@ def _duplicates(entries: Iterable[_Entry], *, several: bool) -> Iterator[Toolpac
     for tool_id, same in by_id.items():
         for file, each in same.items() if len(same) > 1 else ():
             others = [other for other in same if other != file]
-            problem = f"{quoted(tool_id)} is also the id of {listed(others)}; an id has one file."
+            problem = (
+                f"{quoted(tool_id)} is also the id of {', '.join(map(file_in_words, others))}; an id has one file."
+            )
             yield each.violation(file, "id", "duplicate-id", problem)
 
 

@@ -40,7 +40,7 @@ def run_once(
     """Call a tool, print what it returns, and give the exit code; with `yes` it runs without a question.
 
     Raises:
-        ToolError: There is no such tool, or its folder cannot be loaded.
+        ToolError: There is no such tool, its folder cannot be loaded, or the call was not allowed.
         BadParameter: The arguments cannot be read.
     """
     pack = load_tool(tool, folders)
@@ -66,7 +66,7 @@ async def _called(
         if result.action is None:
             return result
         if not yes and not _is_wanted(result.action, before_asking):
-            return result
+            raise ApprovalRequired(f"{quoted(pack.tool)} was not run, since you did not allow it.")
         return await toolbox.execute(call._replace(approval=toolbox.grant(result.action, by=this_person())))
 
 
