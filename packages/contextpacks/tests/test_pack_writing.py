@@ -227,6 +227,7 @@ def test_what_breaks_the_contract_is_an_error_that_says_what_is_allowed(
         (document(section("aa", refs=[ref(lines=(5, 4))])), "before `line_start`"),
         (document(section("aa", refs=[ref(lines=(1, 2001))])), "2,000 lines"),
         (document(section("Not A Key")), "pattern"),
+        (document(section("k" * 65)), "64"),
         (document(name="pk_abcd2345"), "looks like an id"),
         (document(name="  a  "), "too short"),
         (document(name="a\nb c"), "line end"),
@@ -252,6 +253,13 @@ def test_a_document_that_is_too_large_is_refused_with_the_limit(packs: Bench) ->
     assert "too large" in error["message"]
     assert enormous["code"] == "invalid_data"
     assert packs.input("list")["count"] == 0
+
+
+@pytest.mark.req("CP-18")
+def test_a_document_just_below_the_limit_is_taken(packs: Bench) -> None:
+    large = document(*(section(f"s{number}", "x" * 65_000) for number in range(8)))
+
+    assert packs.input("write", document=large)["revision"] == 1
 
 
 @pytest.mark.fault("G10")
