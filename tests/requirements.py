@@ -28,6 +28,8 @@ _PENDING: dict[str, str | None] = {
     "CT-1": None,
     "CT-2": None,
     "CT-5": None,
+    "CT-4": None,
+    "CT-6": None,
     "CT-20": None,
     "CT-22": None,
     "CT-23": None,
@@ -100,9 +102,10 @@ _TEXTS: dict[str, dict[str, str]] = {
             "newline is not an id)."
         ),
         "AR-1.5": (
-            "Wire names: a reversible codec ToolId ↔ provider-legal tool name (`[A-Za-z0-9_-]`, ≤ 64, minus a prefix "
-            "budget such as `mcp__server__`), deterministic, independent of registration order, collision = error "
-            "naming both ids. Readable where it can be (`github__create_issue`), hashed suffix where it must."
+            "Wire names: a reversible codec ToolId ↔ provider-legal tool name (`[A-Za-z0-9_-]`, first a letter or `_`, "
+            "≤ 64, minus a prefix budget such as `mcp__server__`), deterministic, independent of registration order, "
+            "collision = error naming both ids. Readable where it can be (`github__create_issue`), hashed suffix where "
+            "it must."
         ),
         "AR-1.6": (
             "Two digests per definition: `shape` (full canonical input+output schema) and `prose` (title, "

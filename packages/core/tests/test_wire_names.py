@@ -14,7 +14,7 @@ from toolcrib_core.errors import CatalogError, InvalidToolId, UnknownTool, WireN
 from toolcrib_core.identity import ToolIdentity, encode_component, format_tool_id
 from toolcrib_core.wire_names import WireNames
 
-LEGAL = re.compile(r"[A-Za-z0-9_-]{1,64}")
+LEGAL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 HASHED = re.compile(r".*_[a-z2-7]{10}")
 PREFIX = "mcp__toolcrib__"
 
@@ -22,7 +22,23 @@ PREFIX = "mcp__toolcrib__"
 def generated_ids(number: int) -> list[str]:
     """Ids with few different parts, so that versions, separators and prefixes clash as often as they can."""
     dice = random.Random(11)
-    texts = ["git", "hub", "_", "__", "-", ".", "a", "create_issue", "mcp", "toolcrib", "é", "日本", "%", "X" * 30]
+    texts = [
+        "git",
+        "hub",
+        "_",
+        "__",
+        "-",
+        ".",
+        "a",
+        "create_issue",
+        "mcp",
+        "toolcrib",
+        "é",
+        "日本",
+        "%",
+        "7z",
+        "X" * 30,
+    ]
     parts = [encode_component(text) for text in texts]
     ids: set[str] = set()
     while len(ids) < number:
@@ -62,6 +78,10 @@ def test_a_tool_that_is_the_only_one_of_its_name_is_called_by_namespace_and_name
         (f"github:{'x' * 60}@1", f"github__{'x' * 45}_"),
         ("default:caf%C3%A9", "caf_"),
         ("default:%E6%97%A5%E6%9C%AC", "_"),
+        ("7zip:list@1", "_7zip__list_"),
+        ("default:3d_print", "_3d_print_"),
+        ("default:-x", "_-x_"),
+        (f"default:{'7' * 64}", f"_{'7' * 52}_"),
     ],
 )
 def test_a_tool_that_cannot_be_called_so_gets_a_readable_stem_and_a_hash(tool_id: str, stem: str) -> None:
@@ -179,7 +199,18 @@ def test_the_least_room_still_holds_any_name() -> None:
     assert {names.decode(name) for _, name in names.items()} == set(ids)
 
 
-@pytest.mark.parametrize("prefix", ["mcp:", "mcp ", "é", "a\n"])
+@pytest.mark.req("AR-1.5", "CT-4")
+def test_a_name_that_no_prefix_covers_begins_with_a_letter_or_an_underscore() -> None:
+    ids = ["7zip:list@1", "default:3d_print", "default:-x", "_7zip:list@1", "a:7"]
+
+    alone, behind_prefix = WireNames(ids), WireNames(ids, prefix=PREFIX)
+
+    assert all(LEGAL.fullmatch(alone.encode(each)) for each in ids)
+    assert {alone.decode(alone.encode(each)) for each in ids} == set(ids)
+    assert behind_prefix.encode("7zip:list@1") == f"{PREFIX}7zip__list"
+
+
+@pytest.mark.parametrize("prefix", ["mcp:", "mcp ", "é", "a\n", "7__", "-"])
 def test_a_prefix_that_no_provider_accepts_is_refused(prefix: str) -> None:
     with pytest.raises(CatalogError, match="before a wire name"):
         WireNames([], prefix=prefix)

@@ -25,7 +25,7 @@ def use(call_id: str, name: str, arguments: Any) -> dict[str, Any]:
     return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
 
 
-def message(*blocks: dict[str, Any], stop: str = "tool_use") -> dict[str, Any]:
+def message(*blocks: dict[str, Any], stop: str | None = "tool_use") -> dict[str, Any]:
     return {
         "id": "msg_1",
         "type": "message",
@@ -73,6 +73,8 @@ def test_parallel_calls_keep_their_order_in_every_form_of_a_response(response: o
         pytest.param(use("t", "fs__read", "{'a':"), UnreadableCall, "not JSON; it was not run", id="invalid JSON"),
         pytest.param(use("t", "fs__read", [1]), UnreadableCall, "must be a JSON object", id="no object"),
         pytest.param({"type": "tool_use", "id": "t"}, UnreadableCall, "names no tool", id="no name"),
+        pytest.param(use("t", "fs__read", None), UnreadableCall, "came without arguments", id="no input"),
+        pytest.param(use("t", "fs__read", ""), UnreadableCall, "came without arguments", id="empty input"),
     ],
 )
 def test_a_broken_call_is_an_error_that_can_be_sent_back(block: dict[str, Any], error: type, said: str) -> None:
@@ -85,9 +87,9 @@ def test_a_broken_call_is_an_error_that_can_be_sent_back(block: dict[str, Any], 
     assert said in result["content"]
 
 
-@pytest.mark.req("AD-3")
-@pytest.mark.parametrize("stop", ["max_tokens", "model_context_window_exceeded"])
-def test_a_call_that_was_cut_off_does_not_run_with_what_there_is_of_it(stop: str) -> None:
+@pytest.mark.req("AD-3", "CT-6")
+@pytest.mark.parametrize("stop", ["max_tokens", "model_context_window_exceeded", "refusal", None])
+def test_a_call_that_was_cut_off_does_not_run_with_what_there_is_of_it(stop: str | None) -> None:
     response = message(use("t1", "fs__read", {"path": "a"}), use("t2", "fs__write", {}), stop=stop)
 
     calls = parse_anthropic_calls(response, TOOLS)

@@ -66,6 +66,26 @@ def test_parallel_calls_keep_their_order_in_every_form_of_a_response(answer: obj
     assert parse_gemini_calls(answer, TOOLS).calls == WANTED
 
 
+@pytest.mark.req("CT-6", "AD-3")
+@pytest.mark.parametrize("as_stream", [False, True])
+def test_the_last_call_of_an_answer_that_was_cut_off_does_not_run(*, as_stream: bool) -> None:
+    whole = response(call(args={"path": "a"}), call("fs__write", args={"path": "b"}), reason="MAX_TOKENS")
+    begun = response(call(args={"path": "a"}), call("fs__write", args={"path": "b"}), reason=None)
+    stream = GeminiStream(TOOLS)
+    for each in [begun, response(reason="MAX_TOKENS")] if as_stream else [whole]:
+        stream.feed(each)
+
+    assert [each.arguments for each in stream.calls().calls] == [{"path": "a"}]
+    assert "ended before its arguments were complete" in stream.calls().broken[0].error.message
+
+
+@pytest.mark.req("CT-6", "AD-3")
+def test_a_call_before_a_text_that_was_cut_off_runs() -> None:
+    answer = response(call(args={"path": "a"}), {"text": "And now"}, reason="MAX_TOKENS")
+
+    assert [each.arguments for each in parse_gemini_calls(answer, TOOLS).calls] == [{"path": "a"}]
+
+
 @pytest.mark.req("AD-3", "AD-4")
 def test_only_an_id_that_the_api_gave_is_told_again() -> None:
     calls = parse_gemini_calls(response(call("fs__raed", id="c1"), call("fs__raed")), TOOLS)

@@ -142,12 +142,84 @@ def test_arguments_that_are_not_one_json_object_are_an_error_and_never_an_empty_
     assert broken.content[0]["type"] == "text"
 
 
-@pytest.mark.req("AD-3")
-@pytest.mark.parametrize("text", ["", "  "])
-def test_an_empty_text_is_no_arguments(text: str) -> None:
-    parsed = parse_openai_calls([broken_call("c1", "shout", text)], TOOLS)
+@pytest.mark.req("CT-6", "AD-3")
+@pytest.mark.parametrize("text", ["", "  ", None])
+def test_a_call_whose_arguments_are_empty_does_not_run(text: str | None) -> None:
+    item = {**broken_call("c1", "shout", ""), "arguments": text}
+    message = {"tool_calls": [{"id": "c1", "type": "function", "function": {"name": "shout", "arguments": text}}]}
 
-    assert parsed.calls == [ToolCall(tool=SHOUT.id, arguments={}, id="c1")]
+    for answer in ([item], {"output": [item]}, message, {"choices": [{"message": message, "finish_reason": "stop"}]}):
+        parsed = parse_openai_calls(answer, TOOLS)
+
+        assert parsed.calls == []
+        (broken,) = parsed.broken
+        assert broken.error.message == "The call of `shout` came without arguments; it was not run."
+        assert broken.error.hint == "Send the call again with one JSON object as its arguments: `{}` if it needs none."
+
+
+@pytest.mark.req("CT-6")
+@pytest.mark.parametrize("api", ["responses", "chat"])
+def test_a_streamed_call_that_never_gets_arguments_does_not_run(api: str) -> None:
+    parsed = _streamed(_events(api, [broken_call("c1", "shout", "")], TOOLS), TOOLS)
+
+    assert parsed.calls == []
+    assert [each.error.message for each in parsed.broken] == [
+        "The call of `shout` came without arguments; it was not run."
+    ]
+
+
+@pytest.mark.req("CT-6")
+@pytest.mark.parametrize("arguments", ["", "{}", '{"text": "x"}'])
+@pytest.mark.parametrize("status", ["in_progress", "incomplete", "queued"])
+def test_an_item_that_the_api_is_still_writing_does_not_run(status: str, arguments: str) -> None:
+    item = {**calls("c1", "shout"), "status": status, "arguments": arguments}
+
+    for parsed in (
+        parse_openai_calls([item], TOOLS),
+        parse_openai_calls({"status": "in_progress", "output": [item]}, TOOLS),
+        _streamed([{"type": "response.output_item.done", "output_index": 0, "item": item}], TOOLS),
+    ):
+        assert parsed.calls == []
+        assert "ended before its arguments were complete" in parsed.broken[0].error.message
+
+
+@pytest.mark.req("CT-6")
+@pytest.mark.parametrize("status", ["in_progress", "incomplete", "failed", "cancelled"])
+def test_free_text_at_the_end_of_an_unfinished_response_does_not_run(status: str) -> None:
+    tools = to_openai_tools([SHOUT], free_form=True)
+    whole = {"status": status, "output": [{**writes("c1", "shout", "a")}, {**writes("c2", "shout", "rm -r /ho")}]}
+
+    parsed = parse_openai_calls(whole, tools)
+
+    # An item of this kind has no status of its own.
+    assert [each.id for each in parsed.calls] == ["c1"]
+    assert [each.call_id for each in parsed.broken] == ["c2"]
+
+
+@pytest.mark.req("CT-6")
+@pytest.mark.parametrize("end", ["incomplete", "failed"])
+def test_a_stream_that_the_api_cuts_off_breaks_its_last_call(end: str) -> None:
+    tools = to_openai_tools([SHOUT], free_form=True)
+    events = _events("responses", [writes("c1", "shout", "a"), writes("c2", "shout", "rm -r /ho")], tools)
+    for each in events:
+        if each["type"] == "response.output_item.done":
+            each["item"].pop("status")
+    events[-1] = {"type": f"response.{end}", "response": {"status": end}}
+
+    parsed = _streamed(events, tools)
+
+    assert [each.id for each in parsed.calls] == ["c1"]
+    assert [each.call_id for each in parsed.broken] == ["c2"]
+
+
+@pytest.mark.req("CT-6")
+def test_a_custom_call_without_its_text_does_not_run() -> None:
+    tools = to_openai_tools([SHOUT], free_form=True)
+
+    parsed = parse_openai_calls([{"type": "custom_tool_call", "call_id": "c1", "name": "shout", "input": None}], tools)
+
+    assert parsed.calls == []
+    assert "came without arguments" in parsed.broken[0].error.message
 
 
 @pytest.mark.req("AD-3")

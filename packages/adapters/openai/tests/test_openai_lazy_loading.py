@@ -92,7 +92,9 @@ def test_loading_in_another_order_gives_the_same_bytes() -> None:
 @pytest.mark.req("AD-5")
 def test_chat_completions_declares_new_tools_behind_the_old_ones() -> None:
     made = to_openai_tools([FIND, *TOOLS], api="chat", loaded=[FIND, C])
-    parsed = parse_openai_calls({"tool_calls": [{"id": "c1", "function": {"name": "find_tools"}}]}, made)
+    parsed = parse_openai_calls(
+        {"tool_calls": [{"id": "c1", "function": {"name": "find_tools", "arguments": "{}"}}]}, made
+    )
 
     messages = to_openai_results(parsed, [_loaded(parsed.calls[0], A, made=made)], made)
     later = with_loaded(with_loaded(made, [A]), [A, C])

@@ -23,6 +23,8 @@ _SUFFIX_LENGTH = 10
 _MIN_STEM = 5
 _LEGAL = re.compile(r"[A-Za-z0-9_-]+")
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]+")
+# Gemini refuses a request with any other first character.
+_LEGAL_START = re.compile(r"[A-Za-z_]")
 # difflib compares in quadratic time, so a suggestion is sought among this many neighbours in the alphabet only.
 _NEIGHBOURS = 100
 
@@ -32,8 +34,9 @@ class WireNames:
 
     A tool that is the only one of its namespace and name is called `namespace__name`, or just `name` in the namespace
     `default`. Several versions of one tool, characters that providers refuse, or too long a name give a readable stem
-    and a hash of the id instead. A name depends on the set of ids, never on their order. `max_length` counts the
-    `prefix`, which is what a client puts before every name, such as `mcp__server__`.
+    and a hash of the id instead. Every name begins with a letter or `_`. A name depends on the set of ids, never on
+    their order. `max_length` counts the `prefix`, which is what a client puts before every name, such as
+    `mcp__server__`.
 
     Raises:
         InvalidToolId: One of the ids is malformed.
@@ -51,7 +54,7 @@ class WireNames:
         for tool_id, identity in identities.items():
             name = _readable_name(identity, limit) if tools[identity.namespace, identity.name] == 1 else None
             # A name that looks prefixed already would be read as the one behind the prefix.
-            if name is None or (prefix and name.startswith(prefix)):
+            if name is None or (prefix and name.startswith(prefix)) or not _LEGAL_START.match(f"{prefix}{name}"):
                 name = _hashed_name(tool_id, identity, limit)
             names[tool_id] = f"{prefix}{name}"
         self._prefix = prefix
@@ -100,9 +103,10 @@ class WireNames:
 
 
 def _checked_limit(max_length: int, prefix: str) -> int:
-    if prefix and _LEGAL.fullmatch(prefix) is None:
+    if prefix and not (_LEGAL.fullmatch(prefix) and _LEGAL_START.match(prefix)):
         raise CatalogError(
-            f"{quoted(prefix)} cannot stand before a wire name.", hint="Use letters, digits, `_` and `-` only."
+            f"{quoted(prefix)} cannot stand before a wire name.",
+            hint="Use letters, digits, `_` and `-` only, and begin with a letter or `_`.",
         )
     limit = max_length - len(prefix)
     least = _MIN_STEM + 1 + _SUFFIX_LENGTH
@@ -134,7 +138,9 @@ def _hashed_name(tool_id: str, identity: ToolIdentity, limit: int) -> str:
     whole = identity.name
     if identity.namespace != DEFAULT_NAMESPACE:
         whole = f"{identity.namespace}{_SEPARATOR}{identity.name}"
-    stem = _ILLEGAL.sub("_", whole)[: limit - _SUFFIX_LENGTH - 1].rstrip("_-")
+    legal = _ILLEGAL.sub("_", whole)
+    started = legal if _LEGAL_START.match(legal) else f"_{legal}"
+    stem = started[: limit - _SUFFIX_LENGTH - 1].rstrip("_-")
     return f"{stem}_{suffix}"
 
 

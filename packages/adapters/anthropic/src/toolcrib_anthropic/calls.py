@@ -12,7 +12,7 @@ from toolcrib_core.providers.parsed import ParsedCalls
 from toolcrib_core.providers.reading import read_call
 from toolcrib_core.providers.streams import StreamedCalls
 
-_CUT_OFF: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
+_CUT_OFF: Final = frozenset({"max_tokens", "model_context_window_exceeded", "refusal"})
 """The reasons to stop that leave the last block unfinished; the API then shows what there is as if it were whole."""
 
 
@@ -20,11 +20,14 @@ def parse_anthropic_calls(response: object, tools: AnthropicTools) -> ParsedCall
     """The calls of a message, in its order.
 
     `response` is the SDK's `Message`, the same as a dict, or its list of content blocks. A call that cannot run is
-    kept as a `BrokenCall`, which can be sent back to the model like any result.
+    kept as a `BrokenCall`, which can be sent back to the model like any result; so is the last one of a message that is
+    still being written, such as the SDK's snapshot of a stream.
     """
     message = {"content": response} if isinstance(response, list | tuple) else fields_of(response)
     blocks = items_in(message, "content")
-    unfinished = len(blocks) - 1 if text_in(message, "stop_reason") in _CUT_OFF else None
+    # A message that is being written has no reason to stop yet.
+    is_cut = message.get("stop_reason", "") is None or text_in(message, "stop_reason") in _CUT_OFF
+    unfinished = len(blocks) - 1 if is_cut else None
     return ParsedCalls(
         tuple(
             read_call(
@@ -76,7 +79,8 @@ class AnthropicStream:
 
     def calls(self) -> ParsedCalls:
         """The calls so far; one whose block has not ended is a `BrokenCall`."""
-        return self._pieces.parsed(self._names)
+        # Of a call without arguments the API sends no pieces.
+        return self._pieces.parsed(self._names, may_be_absent=True)
 
 
 def _echo(block: Mapping[str, Any]) -> dict[str, JsonValue]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from toolcrib_core.errors import ToolError, UnreadableCall
@@ -13,6 +13,7 @@ from toolcrib_core.providers.reading import read_call
 from toolcrib_gemini.definitions import GeminiTools
 from toolcrib_gemini.partial_args import PartialArguments
 
+_CUT_OFF: Final = "MAX_TOKENS"
 _UNREADABLE: Final = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"})
 
 
@@ -38,21 +39,28 @@ class GeminiStream:
     Chunks hold whole calls, or, where `stream_function_call_arguments` is on, their arguments value by value.
     """
 
-    __slots__ = ("_calls", "_names", "_unreadable")
+    __slots__ = ("_calls", "_ends_in_call", "_names", "_unreadable")
 
     def __init__(self, tools: GeminiTools) -> None:
         self._names = tools.names
         self._calls: list[_Call] = []
+        self._ends_in_call = False
         self._unreadable = ""
 
     def feed(self, chunk: object) -> None:
         """Take one chunk; what is not about calls is passed over."""
-        for fields in _function_calls(self._parts(fields_of(chunk))):
-            current = self._calls[-1] if self._calls else None
-            if current is None or not current.going_on:
-                current = _Call()
-                self._calls.append(current)
-            current.add(fields)
+        given = fields_of(chunk)
+        candidate = next(iter(items_in(given, "candidates")), {})
+        reason = _finish_reason(candidate)
+        if reason in _UNREADABLE:
+            self._unreadable = reason
+        for part in items_in(given if "parts" in given else fields_of(candidate.get("content")), "parts"):
+            call = _either(part, "function_call", "functionCall")
+            self._ends_in_call = call is not None
+            if call is not None:
+                self._add(fields_of(call))
+        if reason == _CUT_OFF and self._ends_in_call:
+            self._calls[-1].going_on = True
 
     def calls(self) -> ParsedCalls:
         """The calls so far; one that was to go on is a `BrokenCall`.
@@ -67,15 +75,12 @@ class GeminiStream:
             )
         return ParsedCalls(tuple(call.parsed(self._names, at) for at, call in enumerate(self._calls)))
 
-    def _parts(self, chunk: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        if "parts" in chunk:
-            return items_in(chunk, "parts")
-        for candidate in items_in(chunk, "candidates")[:1]:
-            reason = _either(candidate, "finish_reason", "finishReason")
-            if str(getattr(reason, "value", reason)) in _UNREADABLE:
-                self._unreadable = str(getattr(reason, "value", reason))
-            return items_in(fields_of(candidate.get("content")), "parts")
-        return []
+    def _add(self, fields: Mapping[str, Any]) -> None:
+        current = self._calls[-1] if self._calls else None
+        if current is None or not current.going_on:
+            current = _Call()
+            self._calls.append(current)
+        current.add(fields)
 
 
 class _Call:
@@ -107,18 +112,22 @@ class _Call:
         arguments = self._pieces.arguments or self.arguments
         echo = {"id": self.id} if self.id else {}
         read = read_call(
-            names, call_id=call_id, name=self.name, arguments=arguments, complete=not self.going_on, echo=echo
+            names,
+            call_id=call_id,
+            name=self.name,
+            arguments=arguments,
+            complete=not self.going_on,
+            may_be_absent=True,  # the API leaves out the arguments of a call that has none
+            echo=echo,
         )
         if self._failure is None or isinstance(read.outcome, BrokenCall):
             return read
         return read._replace(outcome=BrokenCall(call_id, read.outcome.tool, self._failure))
 
 
-def _function_calls(parts: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    for part in parts:
-        call = _either(part, "function_call", "functionCall")
-        if call is not None:
-            yield fields_of(call)
+def _finish_reason(candidate: Mapping[str, Any]) -> str:
+    reason = _either(candidate, "finish_reason", "finishReason")
+    return str(getattr(reason, "value", reason))
 
 
 def _either(fields: Mapping[str, Any], snake: str, camel: str) -> Any:

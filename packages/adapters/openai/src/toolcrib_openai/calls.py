@@ -15,14 +15,16 @@ from toolcrib_core.providers.streams import StreamedCalls
 from toolcrib_openai.definitions import OpenAITools
 
 _OF_RESPONSES: Final = frozenset({"function_call", "custom_tool_call", "tool_search_call"})
+_UNFINISHED: Final = frozenset({"response.incomplete", "response.failed", "response.cancelled"})
 
 
 def parse_openai_calls(response: object, tools: OpenAITools) -> ParsedCalls:
     """The calls of an answer, in its order.
 
     `response` is a `Response`, a `ChatCompletion`, its message, or a list of output items; as an object of the SDK or
-    as a dict. A call that cannot run is kept as a `BrokenCall`, which can be sent back to the model like any result.
-    Nulls that only strict mode made the model write are taken out again.
+    as a dict. A call that cannot run is kept as a `BrokenCall`, which can be sent back to the model like any result; so
+    is one that is `in_progress` or `incomplete`, or has no arguments. Nulls that only strict mode made the model write
+    are taken out again.
     """
     return ParsedCalls(tuple(_read(each, tools) for each in _calls(response)))
 
@@ -33,11 +35,13 @@ class OpenAIStream:
     It takes the events of the Responses API and the chunks of Chat Completions, as objects of the SDK or as dicts.
     """
 
-    __slots__ = ("_pieces", "_tools")
+    __slots__ = ("_latest", "_pieces", "_tools")
 
     def __init__(self, tools: OpenAITools) -> None:
         self._tools = tools
         self._pieces = StreamedCalls()
+        self._latest: object = None
+        """The key of the last item, unless the API says that it is complete; a custom call has no status of its own."""
 
     def feed(self, event: object) -> None:
         """Take one event or chunk; those that are not about calls are passed over."""
@@ -63,14 +67,17 @@ class OpenAIStream:
     def _feed_event(self, told: Mapping[str, Any]) -> None:
         key, kind = told.get("output_index"), text_in(told, "type")
         item = fields_of(told.get("item"))
+        if kind.startswith("response.output_item."):
+            self._latest = None if item.get("status") == "completed" else key
         if kind.startswith("response.output_item.") and item.get("type") in _OF_RESPONSES:
             self._begin(key, item)
             if kind.endswith(".done"):
                 text = _written(item)
-                is_whole = item.get("status") != "incomplete"
                 self._pieces.finish(key, arguments=text if isinstance(text, str) else None)
-                if not is_whole:
+                if not _is_whole(item):
                     self._pieces.cut_off(key)
+        elif kind in _UNFINISHED and self._latest in self._pieces:
+            self._pieces.cut_off(self._latest)
         elif kind in {"response.function_call_arguments.delta", "response.custom_tool_call_input.delta"}:
             self._pieces.add(key, text_in(told, "delta"))
         elif kind == "response.function_call_arguments.done":
@@ -117,7 +124,13 @@ def _calls(response: object) -> Iterator[Mapping[str, Any]]:
     elif "tool_calls" in told:
         yield from _of_message(told, whole=True)
     else:
-        yield from (each for each in items_in(told, "output") if each.get("type") in _OF_RESPONSES)
+        items = items_in(told, "output")
+        for at, each in enumerate(items):
+            if each.get("type") not in _OF_RESPONSES:
+                continue
+            # A custom tool call has no status of its own; in an answer that was cut off, the last item is unfinished.
+            is_cut = at == len(items) - 1 and each.get("status") is None and not _is_whole(told)
+            yield {**each, "status": "incomplete"} if is_cut else each
 
 
 def _of_message(message: Mapping[str, Any], *, whole: bool) -> Iterator[Mapping[str, Any]]:
@@ -134,6 +147,12 @@ def _of_message(message: Mapping[str, Any], *, whole: bool) -> Iterator[Mapping[
         }
 
 
+def _is_whole(item: Mapping[str, Any]) -> bool:
+    """Whether an item or a response is complete as far as it says; a chat message and a custom call say nothing."""
+    status = item.get("status")
+    return status is None or status == "completed"
+
+
 def _written(item: Mapping[str, Any]) -> object:
     return item.get("input") if item.get("type") == "custom_tool_call" else item.get("arguments")
 
@@ -146,8 +165,8 @@ def _read(item: Mapping[str, Any], tools: OpenAITools, *, complete: bool = True)
         echo["namespace"] = namespace
     if caller := fields_of(item.get("caller")):
         echo["caller"] = dict(caller)
-    written = item.get("searched") or (item.get("arguments") if "arguments" in item else _written(item))
-    whole = complete and item.get("status") != "incomplete"
+    written = item.get("searched", item["arguments"] if "arguments" in item else _written(item))
+    whole = complete and _is_whole(item)
     if kind == "tool_search_call":
         return _read_search(item, tools, written, whole=whole, echo=echo)
     if "custom" in kind:
@@ -176,12 +195,12 @@ def _read_free_form(
 ) -> ParsedCall:
     """A call whose text is not JSON but the one argument itself."""
     name = _flat(tools, text_in(item, "namespace"), item)
-    read = read_call(tools.names, call_id=item.get("call_id"), name=name, arguments={}, complete=whole, echo=echo)
+    given: JsonObject | None = {"text": written} if isinstance(written, str) else None
+    read = read_call(tools.names, call_id=item.get("call_id"), name=name, arguments=given, complete=whole, echo=echo)
     if isinstance(read.outcome, BrokenCall):
         return read
     parameter = tools.free_form.get(read.outcome.tool, "input")
-    text = written if isinstance(written, str) else ""
-    return read._replace(outcome=read.outcome._replace(arguments={parameter: text}))
+    return read._replace(outcome=read.outcome._replace(arguments={parameter: written}))
 
 
 def _flat(tools: OpenAITools, namespace: str, item: Mapping[str, Any]) -> object:

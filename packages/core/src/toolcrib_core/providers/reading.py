@@ -24,14 +24,15 @@ def read_call(
     name: object,
     arguments: object,
     complete: bool = True,
+    may_be_absent: bool = False,
     restore: Restore | None = None,
     echo: Mapping[str, JsonValue] | None = None,
 ) -> ParsedCall:
     """One call of a response, or the reason why it cannot run. Nothing is raised: a model can mend what it reads.
 
-    `arguments` is the JSON text that the model wrote, or the object that a vendor's SDK has parsed. None and an empty
-    text are no arguments, as every vendor sends for a tool without parameters. `complete` is False for a stream that
-    ended before the call did.
+    `arguments` is the JSON text that the model wrote, or the object that a vendor's SDK has parsed. `complete` is False
+    for a stream that ended before the call did. `may_be_absent` is for a vendor that leaves the arguments out where a
+    tool has none: None and an empty text are `{}` then; otherwise they are a call without its arguments.
     """
     known_id = call_id if isinstance(call_id, str) else ""
     known_name = name if isinstance(name, str) else ""
@@ -45,7 +46,7 @@ def read_call(
                 f"The call of {quoted(known_name)} ended before its arguments were complete; it was not run.",
                 hint="Send the whole call again, with less in it if the answer was cut off.",
             )
-        read = _arguments(known_name, arguments)
+        read = _arguments(known_name, arguments, may_be_absent=may_be_absent)
         outcome: ToolCall | BrokenCall = ToolCall(
             tool=tool_id, arguments=restore(tool_id, read) if restore else read, id=known_id
         )
@@ -54,9 +55,14 @@ def read_call(
     return ParsedCall(outcome, known_id, known_name, echo or {})
 
 
-def _arguments(name: str, arguments: object) -> JsonObject:
+def _arguments(name: str, arguments: object, *, may_be_absent: bool) -> JsonObject:
     if arguments is None or (isinstance(arguments, str) and not arguments.strip()):
-        return {}
+        if may_be_absent:
+            return {}
+        raise UnreadableCall(
+            f"The call of {quoted(name)} came without arguments; it was not run.",
+            hint="Send the call again with one JSON object as its arguments: `{}` if it needs none.",
+        )
     value: Any = arguments
     if isinstance(arguments, str | bytes):
         try:

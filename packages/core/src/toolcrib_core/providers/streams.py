@@ -73,7 +73,7 @@ class StreamedCalls:
         """Say that a call is not complete after all, for a vendor that ends a call before it says that it was cut."""
         self._by_key.setdefault(key, StreamedCall()).complete = False
 
-    def parsed(self, names: ToolNames, *, restore: Restore | None = None) -> ParsedCalls:
+    def parsed(self, names: ToolNames, *, may_be_absent: bool = False, restore: Restore | None = None) -> ParsedCalls:
         """The calls so far, read as those of a whole response are; one that is not complete is broken."""
         return ParsedCalls(
             tuple(
@@ -83,6 +83,7 @@ class StreamedCalls:
                     name=each.name,
                     arguments=each.arguments,
                     complete=each.complete,
+                    may_be_absent=may_be_absent,
                     restore=restore,
                     echo=each.echo,
                 )
