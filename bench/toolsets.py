@@ -43,7 +43,7 @@ _SAY = ToolsetExecutionRequest(params={"text": "hello"})
 
 
 class _Echo:
-    definition = ToolsetDefinition(toolset_type="echo", name="Echo", description="Says it again.")
+    definition = ToolsetDefinition(toolset_id="echo", name="Echo", description="Says it again.")
 
     def check_settings(self, settings: Any) -> Any:
         return settings

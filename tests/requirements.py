@@ -30,6 +30,7 @@ _PENDING: dict[str, str | None] = {
     "CT-5": None,
     "CT-4": None,
     "CT-6": None,
+    "CT-10": None,
     "CT-20": None,
     "CT-22": None,
     "CT-23": None,
@@ -51,7 +52,6 @@ _NOTES = {
     "GW-7.1": 'the JSON of the cards is in `_meta["io.toolcrib/cards"]` (CL-1)',
     "GW-8.3": "a tool that its server declares read-only runs without a question (CL-19)",
     "CL-20": "the address comes with the console, and what `install` sets with `install`",
-    "TS-2": "names that differ in case are two names (CT-27)",
     "RT-19": "an engine for more than one machine comes later",
 }
 
@@ -527,9 +527,9 @@ _TEXTS: dict[str, dict[str, str]] = {
             "material, ever."
         ),
         "TS-2": (
-            "Names: 1–24 of `[A-Za-z0-9-]`, unique per user (case-insensitively, enforced by the database, a lost "
-            "race is `name_exists`, never a 500). Descriptions ≤ 255 characters. Constants and validators are "
-            "exported."
+            "Names: 1–24 of `[A-Za-z0-9-]`, unique per user (case counts, as in the SQL of the contract; enforced by "
+            "the database, a lost race is `instance_name_exists`, never a 500). Descriptions ≤ 255 characters. "
+            "Constants and validators are exported."
         ),
         "TS-3": (
             "Schema: tables `toolsets` and `app_toolset_configs` with the indexes and uniqueness of the contract, "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from toolset_services import Service, web_service
 from typer.testing import CliRunner
 
 from toolcrib_cli.app import app
+from toolcrib_cli.toolpack.beginning import run_new
 
 pytestmark = [pytest.mark.slow, pytest.mark.enable_socket, pytest.mark.req("TS-10", "TS-11")]
 
@@ -137,6 +139,77 @@ async def test_a_client_over_standard_input_and_output_is_who_its_user_says(
 
     assert not result.is_error
     assert exa.asked[0].headers["x-api-key"] == KEYS["bob"]
+
+
+_ALONE = {
+    "toolsets": (("--toolsets", "--principal", "bob"), "web-bob:search"),
+    "toolpacks": (("--toolpacks", "packs"), "text:greet"),
+    "context packs": (("--contextpacks",), "contextpacks:output"),
+}
+
+
+@pytest.mark.req("CT-27")
+@pytest.mark.parametrize("servers", ["no configuration", "no servers in it"])
+@pytest.mark.parametrize("what", sorted(_ALONE))
+async def test_tools_of_each_kind_are_served_without_any_mcp_server(
+    workshop: Any, tokens: dict[str, str], what: str, servers: str
+) -> None:
+    run_new("python", "text.greet", folder=workshop.directory / "packs", url="https://example.com/", force=False)
+    workshop.config.unlink()
+    if servers == "no servers in it":
+        workshop.config.write_text('{"mcpServers": {}}')
+    options, expected = _ALONE[what]
+    arguments = ["-m", "toolcrib_cli", "serve", "--state-dir", str(workshop.state), *options]
+    names = ("TOOLCRIB_EXA_URL", "TOOLCRIB_TOOLSETS_ALLOW", "TOOLCRIB_STATE_DIR")
+    given = {name: os.environ[name] for name in names}
+    server = StdioServerParameters(command=sys.executable, args=arguments, env=given, cwd=workshop.directory)
+    async with Client(server, read_timeout_seconds=30) as client:
+        top = await client.call_tool("tool_browse", {"path": "/"})
+        tools = await client.call_tool("tool_browse", {"path": f"/{expected.partition(':')[0]}"})
+
+    assert len(top.content[0].text.splitlines()) == 1, "nothing else is served, as the demo would be"
+    assert expected in tools.content[0].text
+
+
+@pytest.mark.req("CT-27")
+async def test_over_http_toolsets_and_their_api_are_served_without_any_mcp_server(
+    workshop: Any, tokens: dict[str, str]
+) -> None:
+    workshop.config.write_text('{"mcpServers": {}}')
+    options = ("--http", "127.0.0.1:0", "--toolsets", "--auth", "tokens", "--admin-api")
+    async with workshop.serving(*options) as served:
+        told = await served.line(" at http")
+        url = told.split()[-1]
+        api = (await served.line("management API")).split()[-1]
+        async with _client(url, tokens["alice"], "auto") as alice:
+            page = await alice.call_tool("tool_browse", {"path": "/"})
+        found = await _management(url.removesuffix("/mcp"), tokens)
+
+    assert told.startswith("toolcrib serves toolsets in gateway mode at ")
+    assert api == f"{url.removesuffix('/mcp')}/api/v1"
+    assert page.content[0].text.splitlines() == ["/web-alice — 4 tools: answer, contents, search"]
+    assert found["alice's own"] == ["web-alice"]
+
+
+@pytest.mark.req("CT-27", "TS-10")
+async def test_of_two_names_that_differ_in_case_the_one_in_lower_case_keeps_it(
+    workshop: Any, tokens: dict[str, str]
+) -> None:
+    for name in ("Web", "web"):
+        await asyncio.to_thread(_run, "toolset", "create", EXA, name, "--user", "bob", "--key-file", "-", text=name)
+    command, *arguments = workshop.command("serve", "--toolsets", "--principal", "bob")
+    given = {name: os.environ[name] for name in ("TOOLCRIB_EXA_URL", "TOOLCRIB_TOOLSETS_ALLOW")}
+    server = StdioServerParameters(command=command, args=arguments, env=given)
+    async with Client(server, read_timeout_seconds=30) as client:
+        ids = await _ids(client)
+        answers = [
+            await client.call_tool("tool_execute", {"tool_id": each, "args": {"query": "cribs"}})
+            for each in sorted(ids)
+            if each.startswith(("web:search", "my-web:search"))
+        ]
+
+    assert {each.partition(":")[0] for each in ids} == {"one", "web", "my-web", "web-bob"}
+    assert [each.is_error for each in answers] == [False, False]
 
 
 @pytest.mark.parametrize(

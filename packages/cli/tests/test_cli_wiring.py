@@ -48,6 +48,34 @@ def test_whatever_is_added_takes_the_place_of_the_demo(tmp_path, capsys):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.req("CT-27")
+@pytest.mark.parametrize(
+    "choice", [Choice(toolsets=True), Choice(context_packs=True), Choice(toolpacks=(Path("packs"),))], ids=str
+)
+def test_a_configuration_without_servers_is_fine_where_there_are_tools(tmp_path, choice):
+    (tmp_path / "mcp.json").write_text('{"mcpServers": {}, "toolcrib": {"mode": "proxy"}}')
+
+    asked = _asked(choice, tmp_path)
+
+    assert (asked.demo, asked.config.servers, asked.config.settings.mode) == (False, {}, "proxy")
+    with pytest.raises(ConfigError, match="has no servers in it"):
+        _asked(Choice(), tmp_path)
+
+
+@pytest.mark.req("CT-27")
+async def test_the_last_server_may_be_taken_out_of_a_configuration_where_there_are_tools(config):
+    before = load_config(config)
+    config.write_text('{"mcpServers": {}}')
+
+    async with wired(Asked(config=before, path=config, toolsets=True)) as parts:
+        assert parts.reload is not None
+        assert parts.reload().servers == {}
+    async with wired(Asked(config=before, path=config)) as parts:
+        assert parts.reload is not None
+        with pytest.raises(ConfigError, match="has no servers in it"):
+            parts.reload()
+
+
 def test_a_demo_that_is_asked_for_counts_before_a_configuration(config, tmp_path, capsys):
     assert _asked(Choice(demo=True), tmp_path).demo
     assert not _asked(Choice(), tmp_path).demo

@@ -304,6 +304,18 @@ def test_a_file_that_is_no_configuration_says_why(tmp_path, document, said):
     assert said in refusal(tmp_path, document).message
 
 
+@pytest.mark.req("CT-27")
+def test_a_gateway_that_has_other_tools_needs_no_server(tmp_path):
+    (tmp_path / "mcp.json").write_text('{"mcpServers": {}}', encoding="utf-8")
+
+    config = load_config(tmp_path / "mcp.json", needs_servers=False)
+
+    assert (config.servers, config.warnings) == ({}, ())
+    (tmp_path / "mcp.json").write_text('{"mcpServer": {}}', encoding="utf-8")
+    with pytest.raises(ConfigError, match="none of the keys that servers stand under"):
+        load_config(tmp_path / "mcp.json", needs_servers=False)
+
+
 def test_a_file_that_is_not_there_says_how_to_make_one(tmp_path):
     with pytest.raises(ConfigError, match=r"`gone\.json` is not there") as caught:
         load_config(tmp_path / "gone.json")

@@ -255,6 +255,36 @@ async def test_an_address_or_a_method_that_is_not_there_is_refused_in_the_shape_
     assert told.keys() == {"error", "code", "message", "hint", "details"}
 
 
+@pytest.mark.req("CT-10")
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/toolsets", "GET, POST"),
+        ("/toolsets/x", "DELETE, GET, PUT"),
+        ("/toolset_types/x/app-config", "DELETE, PUT"),
+        ("/openapi.json", "GET, HEAD"),
+    ],
+)
+async def test_a_method_that_is_not_there_is_answered_with_those_that_are(
+    service: ToolsetService, path: str, allowed: str
+) -> None:
+    async with _api_of(service) as client:
+        answer = await client.patch(f"{PREFIX}{path}")
+
+    assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
+
+
+@pytest.mark.req("CT-10")
+async def test_a_body_that_is_not_declared_as_json_is_refused_with_what_to_send(service: ToolsetService) -> None:
+    async with _api_of(service) as client:
+        sent = {"authorization": "Bearer alice", "content-type": "application/x-www-form-urlencoded"}
+        answer = await client.post(f"{PREFIX}/toolsets", content=json.dumps(NEW).encode(), headers=sent)
+
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
+    assert answer.json()["hint"] == "Send `content-type: application/json`."
+    assert CANARY not in answer.text
+
+
 def _api_of(service: ToolsetService, **options: bool) -> httpx2.AsyncClient:
     application = management_api(service, authenticate=_authenticate, version="1", **options)
     return httpx2.AsyncClient(transport=httpx2.ASGITransport(app=application), base_url="http://toolcrib.example")
@@ -344,6 +374,8 @@ async def test_a_request_that_is_too_large_or_too_slow_is_refused_before_it_is_r
     async def send(event: Any) -> None:
         if "status" in event:
             seen.append(event["status"])
+        else:
+            assert json.loads(event["body"]).keys() == {"error", "code", "message", "details"}
 
     await Bounded(inner, max_body=100)({"type": "http"}, large, send)
     await Bounded(inner, seconds=0.01)({"type": "http"}, silent, send)

@@ -269,7 +269,7 @@ async def test_administrators_see_types_with_their_switches(service: ToolsetServ
         "echo": True,
         "free": False,
     }
-    assert [each.toolset_type for each in service.list_toolset_types()] == ["echo", "free"]
+    assert [each.toolset_id for each in service.list_toolset_types()] == ["echo", "free"]
     assert service.get_toolset_type("none") is None
 
 

@@ -36,7 +36,7 @@ class Echo:
     @property
     def definition(self) -> ToolsetDefinition:
         return ToolsetDefinition(
-            toolset_type=self._name, name="Echo", description="Says it again.", requires_api_key=self._requires
+            toolset_id=self._name, name="Echo", description="Says it again.", requires_api_key=self._requires
         )
 
     def check_settings(self, settings: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:

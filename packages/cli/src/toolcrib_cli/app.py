@@ -151,7 +151,7 @@ def serve(
     from toolcrib_cli.serve_command import Clients, run_serve
 
     run_serve(
-        choice=replace(choice, python_tools=(*toolboxes, *choice.python_tools)),
+        choice=replace(choice, python_tools=(*toolboxes, *choice.python_tools), toolsets=toolsets or admin_api),
         mode=None if mode is None else mode.value,
         http=http,
         clients=Clients(

@@ -32,7 +32,14 @@ class Choice:
     python_tools: tuple[str, ...] = ()
     context_packs: bool = False
     demo: bool = False
+    toolsets: bool = False
+    """Whether toolsets of users, or the API that manages them, are served beside the catalogue."""
     grants: Grants = field(default_factory=Grants)
+
+    @property
+    def has_tools(self) -> bool:
+        """Whether there are tools without any MCP server."""
+        return bool(self.toolpacks or self.python_tools) or self.context_packs or self.toolsets
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +65,7 @@ def place_of(choice: Choice, *, environ: Mapping[str, str] = os.environ, directo
     # Python tools are served alone unless a configuration is named: the one that is found here may be a client's.
     looked_in = None if choice.python_tools else here
     path = None if choice.demo else choose_config(choice.config, environ=environ, directory=looked_in)
-    added = bool(choice.toolpacks or choice.python_tools) or choice.context_packs
-    is_demo = choice.demo or (path is None and not added)
+    is_demo = choice.demo or (path is None and not choice.has_tools)
     root = state_root(choice.state_dir, environ=environ)
     state_dir = state_of(path, root) if path is not None else root / ("demo" if is_demo else "no-config")
     return Place(folder=here, path=path, is_demo=is_demo, state_dir=state_dir)
@@ -84,7 +90,11 @@ def asked_for(
 
     place = place_of(choice, environ=environ, directory=directory)
     found = None if unread else place.path
-    config = GatewayConfig(servers={}) if found is None else load_config(found, environ=environ)
+    config = (
+        GatewayConfig(servers={})
+        if found is None
+        else load_config(found, environ=environ, needs_servers=not choice.has_tools)
+    )
     if place.is_demo and not choice.demo and not quietly:
         tell(DEMO_NOTE)
     return Asked(
@@ -97,6 +107,7 @@ def asked_for(
         grants=choice.grants,
         python_tools=choice.python_tools,
         context_packs=choice.context_packs,
+        toolsets=choice.toolsets,
         demo=place.is_demo,
         folder=place.folder,
     )

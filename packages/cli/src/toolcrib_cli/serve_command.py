@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
+from urllib.parse import urljoin
 
 import typer
 
@@ -232,7 +233,7 @@ async def _serve_stdio(
         check_safeguards(asked.config)
         async with wired(asked) as parts, _admission(clients, root) as admission:
             if sys.stderr.isatty():
-                _announce(parts, entrance.mode, "over standard input and output; Ctrl-C ends it.")
+                _announce(parts, clients, entrance.mode, "over standard input and output; Ctrl-C ends it.")
             yield Composition(
                 config=parts.config,
                 upstreams=parts.upstreams,
@@ -268,7 +269,7 @@ async def _serve_http(
             mode=mode,
             http=front,
             state_dir=state,
-            on_ready=lambda url: _announce(parts, mode, f"at {url}"),
+            on_ready=lambda url: _announce_url(parts, clients, mode, url),
             open_vectors=open_vectors,
             upstreams=parts.upstreams,
             admission=admission,
@@ -322,6 +323,17 @@ def read_address(text: str) -> HttpFront:
         raise typer.BadParameter(problem, param_hint="--http") from None
 
 
-def _announce(parts: Wired, mode: Mode, where: str) -> None:
-    servers = count(len(parts.config.enabled) + len(parts.upstreams), "server")
-    tell(f"toolcrib serves {servers} in {mode} mode {where}")
+def _announce(parts: Wired, clients: Clients, mode: Mode, where: str) -> None:
+    number = len(parts.config.enabled) + len(parts.upstreams)
+    served = [count(number, "server")] if number or not clients.toolsets else []
+    if clients.toolsets:
+        served.append("toolsets")
+    tell(f"toolcrib serves {' and '.join(served)} in {mode} mode {where}")
+
+
+def _announce_url(parts: Wired, clients: Clients, mode: Mode, url: str | None) -> None:
+    _announce(parts, clients, mode, f"at {url}")
+    if clients.admin_api and url is not None:
+        from toolcrib_toolsets.api import PREFIX
+
+        tell(f"The management API is at {urljoin(url, PREFIX)}")

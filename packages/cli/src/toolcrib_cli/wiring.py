@@ -47,6 +47,8 @@ class Asked:
     """Python tools, each as `MODULE:NAME`."""
     context_packs: bool = False
     """Whether the tools for context packs are served, too."""
+    toolsets: bool = False
+    """Whether toolsets of users, or the API that manages them, are served beside the catalogue."""
     demo: bool = False
     """Whether the catalogue that comes with the package is served."""
     folder: Path = Path()
@@ -131,7 +133,7 @@ def _reload(
     def load() -> GatewayConfig:
         from toolcrib_mcp import load_config
 
-        config = load_config(path)
+        config = load_config(path, needs_servers=not (brought or asked.toolsets))
         _check_names({each.name for each in config.enabled}, brought)
         return _with_settings(config, settings)
 

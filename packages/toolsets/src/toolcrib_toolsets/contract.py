@@ -75,7 +75,8 @@ class FunctionDefinition(_Wire):
 class ToolsetDefinition(_Wire):
     """A type: a family of tools that needs a key, and what every instance of it can do."""
 
-    toolset_type: str
+    toolset_id: str
+    """The name of the type; an instance has it as `toolset_type`."""
     name: str
     description: str
     requires_api_key: bool = True
@@ -87,7 +88,6 @@ class ToolsetWithTools(_Wire):
     """A type as administrators see it: with the switch for everybody."""
 
     toolset_id: str
-    """The name of the type."""
     name: str
     description: str
     app_enabled: bool
@@ -98,7 +98,6 @@ class AppToolsetConfig(_Wire):
     """The switch of a type for everybody, and who moved it last."""
 
     toolset_id: str
-    """The name of the type."""
     enabled: bool
     updated_by: str
     created_at: datetime

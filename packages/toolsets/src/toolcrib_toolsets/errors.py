@@ -42,8 +42,11 @@ MESSAGES: Final[dict[str, tuple[str, str | None]]] = {
     "api_key_required": ("The toolset type {subject} needs a key.", "Give one when the instance is created."),
     "type_out_of_scope": ("The access token does not reach toolsets of the type {subject}.", None),
     "service_failed": ("The service behind {subject} failed: {reason}.", None),
-    "not_allowed": ("This is for administrators.", None),
-    "unauthenticated": ("This wants an access token that is known and still good.", "Send it as a bearer token."),
+    "not_allowed": ("Only administrators may do this.", "Use the access token of an administrator."),
+    "unauthenticated": (
+        "The request has no valid access token.",
+        "Send one as `Authorization: Bearer TOKEN`; `toolcrib token create` makes one.",
+    ),
 }
 
 

@@ -88,10 +88,10 @@ class ToolsetTypes:
         switches = await asyncio.to_thread(self._switches.all)
         return [
             ToolsetWithTools(
-                toolset_id=each.toolset_type,
+                toolset_id=each.toolset_id,
                 name=each.name,
                 description=each.description,
-                app_enabled=each.toolset_type in switches and switches[each.toolset_type].enabled,
+                app_enabled=each.toolset_id in switches and switches[each.toolset_id].enabled,
                 tools=each.tools,
             )
             for each in self.list_toolset_types()

@@ -5,7 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Boolean, Column, Float, Index, Integer, LargeBinary, MetaData, Table, Text, UniqueConstraint
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Float,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    false,
+)
 
 from toolcrib_store import MigrationLine
 
@@ -29,7 +41,7 @@ TOOLSETS = Table(
     Column("name", Text, nullable=False),
     Column("description", Text),
     Column("settings", Text, nullable=False),
-    Column("enabled", Boolean, nullable=False),
+    Column("enabled", Boolean, nullable=False, server_default=false()),
     Column("key_id", Text),
     Column("encrypted_api_key", Text),
     Column("salt", Text),
@@ -37,10 +49,10 @@ TOOLSETS = Table(
     Column("created_at", Float, nullable=False),
     Column("updated_at", Float, nullable=False),
     UniqueConstraint("user_id", "name", name="uq_toolsets_user_name"),
-    Index("ix_toolsets_user_id", "user_id"),
-    Index("ix_toolsets_toolset_type", "toolset_type"),
-    Index("ix_toolsets_user_type", "user_id", "toolset_type"),
-    Index("ix_toolsets_key_id", "key_id"),
+    Index("idx_toolsets_user_id", "user_id"),
+    Index("idx_toolsets_toolset_type", "toolset_type"),
+    Index("idx_toolsets_user_type", "user_id", "toolset_type"),
+    Index("idx_toolsets_key_id", "key_id"),
 )
 """Instances; the database itself keeps the names of a user apart, and their case counts."""
 
@@ -49,10 +61,11 @@ APP_CONFIGS = Table(
     METADATA,
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("toolset_id", Text, nullable=False, unique=True),
-    Column("enabled", Boolean, nullable=False),
+    Column("enabled", Boolean, nullable=False, server_default=false()),
     Column("updated_by", Text, nullable=False),
     Column("created_at", Float, nullable=False),
     Column("updated_at", Float, nullable=False),
+    Index("idx_app_toolset_configs_toolset_id", "toolset_id"),
 )
 """The switches of types; a type without a row is off."""
 

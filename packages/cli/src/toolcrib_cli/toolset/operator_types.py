@@ -78,7 +78,7 @@ class McpServerType(NoSettings):
     def definition(self) -> ToolsetDefinition:
         """What it is, without an instance."""
         return ToolsetDefinition(
-            toolset_type=f"mcp-server-{self._server.namespace}",
+            toolset_id=f"mcp-server-{self._server.namespace}",
             name=self._server.name,
             description=f"The MCP server {self._server.name}, with a connection of one's own.",
         )
@@ -117,7 +117,7 @@ class ToolpackType(NoSettings):
         """What it is, without an instance."""
         tool = self._pack.definition
         return ToolsetDefinition(
-            toolset_type=f"toolpack-{self._pack.id.replace('.', '-')}",
+            toolset_id=f"toolpack-{self._pack.id.replace('.', '-')}",
             name=tool.title or self._pack.id,
             description=tool.description or f"The toolpack {self._pack.id}.",
             tools=(tool,),

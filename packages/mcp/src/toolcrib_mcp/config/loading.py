@@ -24,13 +24,16 @@ SETTINGS_FILE: Final = "toolcrib.toml"
 """The file beside a client's one that may hold our settings instead of it."""
 
 
-def load_config(path: str | os.PathLike[str], *, environ: Mapping[str, str] = os.environ) -> GatewayConfig:
+def load_config(
+    path: str | os.PathLike[str], *, environ: Mapping[str, str] = os.environ, needs_servers: bool = True
+) -> GatewayConfig:
     """Read the configuration of a gateway.
 
     The file is the JSON that clients already use: servers under `mcpServers`, `servers` or `context_servers`. Our own
     settings stand in it under `toolcrib`, or in a `toolcrib.toml` beside it. Variables in the servers' entries are
     looked up in `environ`. A server that cannot be used is left out with its reason, which is one of the `warnings`,
-    and the others are served. A relative `cwd` or `envFile` begins at the directory of the file.
+    and the others are served. A relative `cwd` or `envFile` begins at the directory of the file. Without
+    `needs_servers` the file may hold no server, for a gateway that has tools of another kind.
 
     Raises:
         ConfigError: The file cannot be read, has no servers, none of them can be used, or our own settings are wrong.
@@ -46,7 +49,8 @@ def load_config(path: str | os.PathLike[str], *, environ: Mapping[str, str] = os
     servers = [make_server(entry, settings, environ=environ, file=file) for entry in entries]
     names = server_names(document.value)
     check_settings(settings, names or [], findings, beside)
-    check_presence(names, servers, findings)
+    if needs_servers or names != []:
+        check_presence(names, servers, findings)
     check_namespaces(servers, findings)
     for entry, server in zip(entries, servers, strict=True):
         check_server(server, findings, place=entry.place, environ=environ, settings=settings)

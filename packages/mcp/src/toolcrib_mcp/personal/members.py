@@ -147,8 +147,8 @@ class Members:
         shared = {each.namespace for each in self._shared.servers.values()}
         taken = set(shared)
         named: dict[str, PersonalServer] = {}
-        # First those that can keep their names.
-        for name in sorted(servers, key=lambda each: namespace_of(each) in shared):
+        # First those that can keep their names: of `Search` and `search`, the latter is a namespace as it is.
+        for name in sorted(servers, key=lambda each: (namespace_of(each) in shared, namespace_of(each) != each)):
             free = name
             while namespace_of(free) in taken or free in self._shared.servers:
                 free = f"{_OWN}{free}"

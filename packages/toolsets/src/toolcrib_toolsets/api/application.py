@@ -46,10 +46,11 @@ _STATUS: Final = {
 }
 """Of errors that are not about toolsets: what is behind an instance failed, or its settings cannot be used."""
 _INVALID: Final = 400
+_NOT_ALLOWED: Final = 405
 _UNROUTED: Final = {
     _INVALID: ("invalid_request", "The request cannot be read."),
     404: ("not_found", "There is nothing at this address."),
-    405: ("method_not_allowed", "This address does not take this method."),
+    _NOT_ALLOWED: ("method_not_allowed", "This address does not take this method."),
 }
 _SHOWN_FAULTS: Final = 20
 
@@ -211,23 +212,30 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
     if faults and faults[0]["loc"][:2] == ("body", "apiKey"):
         return await _told(request, InvalidApiKey.because("it is no text that can be sent, or no update of a key"))
     places = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in faults[:_SHOWN_FAULTS]]
+    declared = "json" in request.headers.get("content-type", "")
     body = ErrorBody(
         error="invalid_request",
         code="toolbox.invalid-request",
-        message="The request does not fit its schema.",
-        hint="`/api/v1/openapi.json` has the schemas.",
+        message="The request does not fit its schema." if declared else "The request is not declared as JSON.",
+        hint=f"`{PREFIX}/openapi.json` has the schemas." if declared else "Send `content-type: application/json`.",
         details={"faults": list(places)},
     )
     return _answer(body, _INVALID)
 
 
-async def _unrouted(_: Request, error: Exception) -> JSONResponse:
+async def _unrouted(request: Request, error: Exception) -> JSONResponse:
     """An address or a method that is not there, in the shape of all other errors."""
     status = getattr(error, "status_code", _INVALID)
     name, message = _UNROUTED[status]
     hint = f"`{PREFIX}/openapi.json` lists the addresses and their methods."
     body = ErrorBody(error=name, code=f"toolbox.{name.replace('_', '-')}", message=message, hint=hint)
-    return _answer(body, status, getattr(error, "headers", None))
+    return _answer(body, status, {"allow": ", ".join(_methods_at(request))} if status == _NOT_ALLOWED else None)
+
+
+def _methods_at(request: Request) -> list[str]:
+    """The methods of an address; the framework names those of its first route only."""
+    matching = [each for each in request.app.routes if each.matches(request.scope)[0].value]
+    return sorted({method for each in matching for method in getattr(each, "methods", None) or ()})
 
 
 def _answer(body: ErrorBody, status: int, headers: Mapping[str, str] | None = None) -> JSONResponse:

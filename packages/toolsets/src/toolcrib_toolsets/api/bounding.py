@@ -70,7 +70,8 @@ def _given(body: bytes, receive: Receive) -> Receive:
 
 
 async def _refuse(send: Send, status: int, message: str) -> None:
-    body = orjson.dumps({"error": "invalid_request", "code": "toolbox.invalid-request", "message": message})
+    told = {"error": "invalid_request", "code": "toolbox.invalid-request", "message": message, "details": {}}
+    body = orjson.dumps(told)
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": [*headers, (b"connection", b"close")]})
     await send({"type": "http.response.body", "body": body})

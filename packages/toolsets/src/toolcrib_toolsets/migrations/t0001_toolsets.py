@@ -23,7 +23,7 @@ def upgrade() -> None:
         sa.Column("name", sa.Text, nullable=False),
         sa.Column("description", sa.Text),
         sa.Column("settings", sa.Text, nullable=False),
-        sa.Column("enabled", sa.Boolean, nullable=False),
+        sa.Column("enabled", sa.Boolean, nullable=False, server_default=sa.false()),
         sa.Column("key_id", sa.Text),
         sa.Column("encrypted_api_key", sa.Text),
         sa.Column("salt", sa.Text),
@@ -32,19 +32,20 @@ def upgrade() -> None:
         sa.Column("updated_at", sa.Float, nullable=False),
         sa.UniqueConstraint("user_id", "name", name="uq_toolsets_user_name"),
     )
-    op.create_index("ix_toolsets_user_id", "toolsets", ["user_id"])
-    op.create_index("ix_toolsets_toolset_type", "toolsets", ["toolset_type"])
-    op.create_index("ix_toolsets_user_type", "toolsets", ["user_id", "toolset_type"])
-    op.create_index("ix_toolsets_key_id", "toolsets", ["key_id"])
+    op.create_index("idx_toolsets_user_id", "toolsets", ["user_id"])
+    op.create_index("idx_toolsets_toolset_type", "toolsets", ["toolset_type"])
+    op.create_index("idx_toolsets_user_type", "toolsets", ["user_id", "toolset_type"])
+    op.create_index("idx_toolsets_key_id", "toolsets", ["key_id"])
     configs = op.create_table(
         "app_toolset_configs",
         sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
         sa.Column("toolset_id", sa.Text, nullable=False, unique=True),
-        sa.Column("enabled", sa.Boolean, nullable=False),
+        sa.Column("enabled", sa.Boolean, nullable=False, server_default=sa.false()),
         sa.Column("updated_by", sa.Text, nullable=False),
         sa.Column("created_at", sa.Float, nullable=False),
         sa.Column("updated_at", sa.Float, nullable=False),
     )
+    op.create_index("idx_app_toolset_configs_toolset_id", "app_toolset_configs", ["toolset_id"])
     now = time.time()
     op.bulk_insert(
         configs,

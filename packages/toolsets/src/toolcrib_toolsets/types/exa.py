@@ -42,7 +42,7 @@ class ExaWebSearch(NoSettings):
         """What it is, without an instance."""
         tools = _tools(_nobody, namespace=TYPE)
         return ToolsetDefinition(
-            toolset_type=TYPE,
+            toolset_id=TYPE,
             name="Exa Web Search",
             description="Searches the web by meaning, reads pages and answers questions with their sources.",
             tools=tuple(each.definition for each in tools),

@@ -60,7 +60,7 @@ class HttpApi:
     def definition(self) -> ToolsetDefinition:
         """What it is, without an instance."""
         return ToolsetDefinition(
-            toolset_type=TYPE,
+            toolset_id=TYPE,
             name="HTTP API",
             description="Any web service with an OpenAPI document and a key: each of its operations is a tool.",
         )

@@ -73,7 +73,7 @@ class ToolsetKinds:
     """The types that there are, by name."""
 
     def __init__(self, kinds: Iterable[ToolsetKind]) -> None:
-        self._kinds = {each.definition.toolset_type: each for each in kinds}
+        self._kinds = {each.definition.toolset_id: each for each in kinds}
 
     def __iter__(self) -> Iterator[ToolsetKind]:
         return iter(self._kinds[name] for name in sorted(self._kinds))
