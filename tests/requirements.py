@@ -34,6 +34,8 @@ _PENDING: dict[str, str | None] = {
     "CT-20": None,
     "CT-22": None,
     "CT-23": None,
+    "CT-7": None,
+    "CT-21": None,
     "CT-28": None,
     "CT-29": None,
     "VW": "comes with views",

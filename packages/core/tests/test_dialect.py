@@ -8,10 +8,10 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from json_strategies import documents, instances
+from json_strategies import DIALECTS, documents, instances
 from referencing import Registry
 
-from toolcrib_core.schema.check import check_schema
+from toolcrib_core.schema.check import check_schema, upgrade_schema
 from toolcrib_core.schema.dialect import Dialect, dialect_of, upgrade_dialect
 
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
@@ -33,11 +33,13 @@ def upgraded_body(schema: dict[str, Any]) -> dict[str, Any]:
     return upgraded
 
 
-@pytest.mark.req("AR-6.1")
-@settings(max_examples=80, deadline=None)
-@given(documents("draft-07"), st.lists(instances, min_size=1, max_size=4))
-def test_an_upgraded_draft_07_schema_gives_the_same_verdicts(schema: dict[str, Any], values: list[Any]) -> None:
-    upgraded = upgrade_dialect(schema)
+@pytest.mark.req("AR-6.1", "CT-2")
+@pytest.mark.parametrize("dialect", DIALECTS[:-1])
+@settings(max_examples=50, deadline=None)
+@given(st.data(), st.lists(instances, min_size=1, max_size=4))
+def test_an_upgraded_schema_gives_the_same_verdicts(dialect: str, data: st.DataObject, values: list[Any]) -> None:
+    schema = data.draw(documents(dialect))
+    upgraded = upgrade_schema(schema)
 
     check_schema(upgraded)
     for value in values:

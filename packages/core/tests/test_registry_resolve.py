@@ -14,6 +14,7 @@ from registry_tools import deprecated, refused, tool
 
 from toolcrib_core.definition import ToolDefinition
 from toolcrib_core.errors import (
+    CatalogError,
     DeprecatedTool,
     InvalidToolId,
     QueryError,
@@ -212,6 +213,39 @@ def test_a_slip_is_recognised_among_hundreds_of_names(typo: str) -> None:
 @pytest.mark.parametrize("text", ["", "a:b:c", "a:b@", "fs:read@^1#xyz", "fs:read\n"])
 def test_a_malformed_request_is_refused(text: str) -> None:
     refused(InvalidToolId, lambda: _versions("1.0.0").resolve(text))
+
+
+@pytest.mark.req("CT-21")
+@pytest.mark.parametrize(
+    ("registered", "default", "highest"),
+    [
+        (["2.0.0-rc.1", "1.0.0"], "1.0.0", "2.0.0-rc.1"),
+        (["1.0.0-alpha", "1.0.0"], "1.0.0", "1.0.0"),
+        (["2.0.0-alpha.9", "2.0.0-alpha.10", "1.0.0"], "1.0.0", "2.0.0-alpha.10"),
+        (["3.0.0-rc.1", "latest", "1.0.0"], "1.0.0", "1.0.0"),
+    ],
+)
+def test_releases_come_before_pre_releases_unless_the_highest_version_is_asked_for(
+    registered: list[str], default: str, highest: str
+) -> None:
+    assert _resolved(_versions(*registered), "fs:read") == default
+    assert _resolved(_versions(*registered, version_selector="highest"), "fs:read") == highest
+
+
+@pytest.mark.req("CT-21")
+def test_a_range_leaves_out_pre_releases_also_where_the_highest_version_is_asked_for() -> None:
+    registry = _versions("1.0.0", "2.0.0-rc.1", "2.0.0-rc.2", version_selector="highest")
+
+    assert _resolved(registry, "fs:read@>=1") == "1.0.0"
+    assert _resolved(registry, "fs:read@>=2.0.0-rc.1") == "2.0.0-rc.2"
+
+
+@pytest.mark.req("CT-21")
+@pytest.mark.parametrize(("selector", "said"), [("lowest", "not `lowest`"), ([], "a value of type `list`")])
+def test_a_selector_that_is_none_is_refused_at_once(selector: Any, said: str) -> None:
+    error = refused(CatalogError, lambda: _versions(version_selector=selector))
+
+    assert said in error.message
 
 
 @pytest.mark.req("AR-2.3")

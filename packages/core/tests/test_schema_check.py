@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import socket
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
+from json_strategies import DIALECTS, URIS
 
 from toolcrib_core.definition import ToolDefinition
 from toolcrib_core.errors import InvalidSchema, SchemaTooComplex
@@ -303,15 +306,14 @@ def test_the_schemas_of_the_catalogues_are_far_below_the_bounds(shared_catalog: 
     assert most < 20
 
 
-DRAFT_4 = "http://json-schema.org/draft-04/schema#"
-DRAFT_6 = "http://json-schema.org/draft-06/schema#"
-DRAFT_7 = "http://json-schema.org/draft-07/schema#"
-DRAFT_2019 = "https://json-schema.org/draft/2019-09/schema"
+DRAFT_4, DRAFT_6, DRAFT_7, DRAFT_2019 = (URIS[each] for each in DIALECTS[:-1])
 
 INVALID_IN_ITS_DIALECT = [
     pytest.param({"$schema": DRAFT_7, "exclusiveMinimum": True, "minimum": 1}, "/exclusiveMinimum", id="draft-07 flag"),
     pytest.param({"$schema": DRAFT_6, "exclusiveMaximum": False}, "/exclusiveMaximum", id="draft-06 flag"),
     pytest.param({"$schema": DRAFT_4, "required": []}, "/required", id="draft-04 empty required"),
+    pytest.param({"$schema": DRAFT_4, "properties": {"a": {"enum": []}}}, "/properties/a/enum", id="draft-04 no value"),
+    pytest.param({"$schema": DRAFT_4, "items": [{"enum": [1, 1.0]}]}, "/items/0/enum", id="draft-04 one value twice"),
     pytest.param({"$schema": DRAFT_4, "exclusiveMinimum": 3}, "/exclusiveMinimum", id="draft-04 number"),
     pytest.param({"$schema": DRAFT_4, "exclusiveMinimum": True}, "", id="draft-04 flag without its bound"),
     pytest.param({"$schema": DRAFT_7, "dependencies": {"a": "b"}}, "/dependencies/a", id="draft-07 dependency"),
@@ -333,6 +335,37 @@ def test_a_schema_is_judged_by_its_own_dialect_before_it_is_upgraded(schema: dic
         with pytest.raises(InvalidSchema) as caught:
             use(schema)
         assert pointer in pointers(caught)
+
+
+KEYWORDS = """
+    type enum const minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern minItems
+    maxItems uniqueItems items additionalItems prefixItems contains minContains maxContains minProperties maxProperties
+    required properties patternProperties additionalProperties propertyNames dependencies dependentRequired
+    dependentSchemas definitions $defs allOf anyOf oneOf not if then else unevaluatedItems unevaluatedProperties title
+    description examples readOnly deprecated contentEncoding contentSchema
+""".split()
+VALUES = (True, 0, -1, 1.5, "text", None, [], ["a"], ["a", "a"], [{}], {}, {"a": 5}, {"a": []}, {"a": {"type": ""}})
+
+
+@pytest.mark.req("CT-2")
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_value_that_a_dialect_forbids_for_a_keyword_is_refused_in_that_dialect_only(dialect: str) -> None:
+    reference = jsonschema.validators.validator_for({"$schema": URIS[dialect]})
+    judge = reference(reference.META_SCHEMA)
+
+    def is_refused(schema: dict[str, Any]) -> bool:
+        try:
+            upgrade_schema(schema)
+        except InvalidSchema:
+            return True
+        return False
+
+    schemas = [
+        {"$schema": URIS[dialect], "properties": {"p": {keyword: value}}}
+        for keyword, value in itertools.product(KEYWORDS, VALUES)
+    ]
+
+    assert [each for each in schemas if is_refused(each)] == [each for each in schemas if not judge.is_valid(each)]
 
 
 @pytest.mark.req("CT-2")

@@ -23,6 +23,7 @@ from toolcrib_core.errors import (
 from toolcrib_core.schema.compiled import compile_schema
 from toolcrib_core.schema.validate import (
     is_valid,
+    iter_violations,
     validate_arguments,
     validate_value,
 )
@@ -137,6 +138,36 @@ def test_malformed_text_is_refused_before_validation() -> None:
         validate_arguments(FORECAST, '{"city": "Rome", "city": "Paris"}')
 
     assert caught.value.details["column"] == 18
+
+
+@pytest.mark.req("CT-7")
+@pytest.mark.fault("B8")
+@pytest.mark.parametrize(
+    ("arguments", "pointer"),
+    [
+        ({"city": "a\x00"}, "/city"),
+        ({"city": "\x00" + "x" * 1_000}, "/city"),
+        ({"city": "Rome", "more": [{"a": 1}, {"b": ["ok", "\x00"]}]}, "/more/1/b/1"),
+        ({"city": "Rome", "more": {"a\x00": 1}}, "/more"),
+    ],
+)
+def test_a_nul_character_is_refused_in_an_object_as_in_text(arguments: dict[str, Any], pointer: str) -> None:
+    schema = {"properties": {"city": {"type": "string"}}}
+
+    with pytest.raises(MalformedJson, match="a NUL character"):
+        validate_arguments(schema, json.dumps(arguments))
+    for validate in (validate_arguments, lambda *case: validate_value(*case, what="arguments")):
+        with pytest.raises(InvalidArguments) as caught:
+            validate(schema, arguments)
+        assert [each["pointer"] for each in caught.value.details["violations"]] == [pointer]
+        assert "a NUL character" in caught.value.message
+    assert [each.pointer for each in iter_violations(schema, arguments)] == [pointer]
+    assert not is_valid(schema, arguments)
+
+
+@pytest.mark.req("CT-7")
+def test_what_a_tool_gives_may_hold_a_nul_character() -> None:
+    validate_value({"type": "string"}, "a\x00", what="output")
 
 
 @pytest.mark.parametrize("arguments", [[], None, 3, "[1]", "null"])

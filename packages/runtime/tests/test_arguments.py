@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections import UserDict
+from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -72,6 +74,10 @@ class Number(float):
         pytest.param({"city": "Oslo", "unit": "rankine"}, id="not among the allowed"),
         pytest.param({"city": "Oslo", "planet": "Earth"}, id="unknown"),
         pytest.param({"city": "\ud800"}, id="a lone surrogate"),
+        pytest.param('{"city": "a\\u0000b"}', id="a NUL character as text", marks=pytest.mark.req("CT-7")),
+        pytest.param({"city": "a\x00b"}, id="a NUL character", marks=pytest.mark.req("CT-7")),
+        pytest.param({"city": "Oslo", "\x00": 1}, id="a NUL character in a key", marks=pytest.mark.req("CT-7")),
+        pytest.param(UserDict({"city": "\x00"}), id="a NUL character in a mapping", marks=pytest.mark.req("CT-7")),
         pytest.param({"city": object()}, id="an object"),
         pytest.param({"city": b"Oslo"}, id="bytes"),
         pytest.param({1: "Oslo"}, id="a key that is no text"),
@@ -126,6 +132,25 @@ async def test_good_arguments_arrive_however_they_were_given(given: Any) -> None
     assert result.unwrap() == "sun"
     assert tool.calls == [{"city": "Oslo", "days": 3}]
     assert result.input_digest == (await box(tool).call("forecast", {"days": 3, "city": "Oslo"})).input_digest
+
+
+@pytest.mark.req("CT-7")
+@pytest.mark.parametrize("form", [dict, json.dumps, UserDict])
+async def test_a_backslash_before_four_zeros_is_no_nul_character(form: Callable[[Any], Any]) -> None:
+    tool = forecast()
+
+    result = await box(tool).call("forecast", form({"city": "\\u0000"}))
+
+    assert result.unwrap() == "sun"
+    assert tool.calls == [{"city": "\\u0000"}]
+
+
+@pytest.mark.req("CT-7")
+async def test_a_tool_may_answer_with_a_nul_character() -> None:
+    async def read() -> dict[str, str]:
+        return {"text": "a\x00b"}
+
+    assert (await box(as_tool(read)).call("read")).unwrap() == {"text": "a\x00b"}
 
 
 async def test_no_arguments_are_an_empty_object() -> None:

@@ -232,12 +232,12 @@ async def test_a_rule_sees_the_arguments_that_the_tool_gets_and_who_asks() -> No
     ],
 )
 def test_a_rule_cannot_change_the_arguments(change: Callable[[dict[str, object]], object]) -> None:
-    request = _request('{"path": "a\\u0000", "nested": [{"k": 1}]}')
+    request = _request('{"path": "a", "nested": [{"k": 1}]}')
 
     with pytest.raises(TypeError):
         change(request.arguments)
 
-    assert request.arguments == {"path": "a\x00", "nested": [{"k": 1}]}
+    assert request.arguments == {"path": "a", "nested": [{"k": 1}]}
 
 
 @pytest.mark.req("RT-10")

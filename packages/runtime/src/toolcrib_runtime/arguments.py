@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import orjson
 
 from toolcrib_core import ArgumentError, InvalidArguments, ToolError, parse_json, validate_arguments
-from toolcrib_core.schema.limits import INSTANCE_LIMITS, find_limit_fault
+from toolcrib_core.schema.limits import INSTANCE_LIMITS, NUL_TRACE, find_limit_fault
 from toolcrib_runtime.outputs import json_copy
 from toolcrib_runtime.policy.repair import Repair, repair_arguments, repaired_example
 
@@ -74,7 +74,8 @@ def _take(tool: RunnableTool, given: Given, *, repair: bool) -> Taken:
         given = {}
     if isinstance(given, dict) and tool.takes.accepts(given):
         snapshot = orjson.dumps(given)
-        return Taken(orjson.loads(snapshot), snapshot)
+        if snapshot.find(NUL_TRACE) < 0:
+            return Taken(orjson.loads(snapshot), snapshot)
     return _mended(tool, given, repair=repair)
 
 

@@ -160,7 +160,8 @@ def create_registry(
 ) -> ToolRegistry:
     """A registry of these tools and aliases.
 
-    `version_selector` chooses among versions that fit; `on_warning` gets what would else go to `warnings.warn`.
+    `version_selector` chooses among versions that fit: a function, or `"highest"`, which counts pre-releases like
+    releases. `on_warning` gets what would else go to `warnings.warn`.
 
     Raises:
         CatalogError: An option, a definition or an alias is wrong, or two of them are in each other's way.

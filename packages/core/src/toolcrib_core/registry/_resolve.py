@@ -10,7 +10,7 @@ from toolcrib_core.identity import ToolIdentity, hash8, normalize_identity, pars
 from toolcrib_core.registry._aliases import follow
 from toolcrib_core.registry._refusals import ambiguous_tool, deprecated_tool, unknown_id, unknown_tool, unknown_version
 from toolcrib_core.registry._requests import IdentityLike, read_request
-from toolcrib_core.registry._state import RegistryOptions, RegistryState, VersionSelector, family_of
+from toolcrib_core.registry._state import HIGHEST, RegistryOptions, RegistryState, VersionSelector, family_of
 from toolcrib_core.versions import as_range, matching_versions, parse_range, parse_version, version_order
 
 _ANY = parse_range("*")
@@ -118,17 +118,18 @@ def _choose(
 ) -> ToolDefinition:
     """The highest version if all are SemVer, else the one registered last.
 
-    A range has let in the pre-releases it asks for and no others; without one, releases come before them.
+    A range has let in the pre-releases it asks for and no others; without one, releases come before them, except where
+    the selector is `highest`.
     """
     if len(fitting) == 1 and selector is None:
         return fitting[0]
     ordered = list(fitting)
     versions = [each.version for each in fitting if each.version is not None and parse_version(each.version)]
     if len(versions) == len(fitting):
-        ranged = any(demand.version for demand in demands)
-        preferred = frozenset(versions if ranged else matching_versions(versions, _ANY))
+        alike = selector == HIGHEST or any(demand.version for demand in demands)
+        preferred = frozenset(versions if alike else matching_versions(versions, _ANY))
         ordered.sort(key=lambda each: (each.version in preferred, version_order(each.version)))
-    if selector is not None:
+    if selector is not None and selector != HIGHEST:
         choice = selector(tuple(ordered))
         if choice is not None:
             return _offered(choice, ordered)

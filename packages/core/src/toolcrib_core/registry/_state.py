@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from rpds import HashTrieMap, HashTrieSet
 
 from toolcrib_core.definition import ToolDefinition
 from toolcrib_core.errors import CatalogError
 from toolcrib_core.registry._warnings import RegistryWarning
+from toolcrib_core.wording import quoted
 
 if TYPE_CHECKING:
     from toolcrib_core.search import SearchIndex
 
-VersionSelector: TypeAlias = Callable[[Sequence[ToolDefinition]], ToolDefinition | None]
-"""Chooses among definitions that fit, the default choice last; `None` leaves the choice to the registry.
+VersionSelector: TypeAlias = Callable[[Sequence[ToolDefinition]], ToolDefinition | None] | Literal["highest"]
+"""Chooses among definitions that fit: `"highest"`, the highest version with pre-releases counted like releases, or a
+function.
 
-It must depend on nothing but what it is given: answers are remembered until the registry changes.
+The function gets the default choice last, and leaves the choice to the registry with `None`. It must depend on nothing
+but what it is given: answers are remembered until the registry changes.
 """
+
+HIGHEST: Literal["highest"] = "highest"
 
 DEFAULT_ALIAS_DEPTH = 5
 MAX_ALIAS_DEPTH = 100
@@ -39,6 +44,13 @@ class RegistryOptions:
         depth: object = self.max_alias_depth
         if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= MAX_ALIAS_DEPTH:
             raise CatalogError(f"`max_alias_depth` must be a whole number from 1 to {MAX_ALIAS_DEPTH}.")
+        selector: object = self.version_selector
+        if selector is not None and selector != HIGHEST and not callable(selector):
+            shown = quoted(selector) if isinstance(selector, str) else f"a value of type `{type(selector).__name__}`"
+            raise CatalogError(
+                f"`version_selector` must be `highest` or a function, not {shown}.",
+                hint="Leave it out to prefer releases to pre-releases.",
+            )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -68,7 +68,8 @@ class RegistryView:
 
         Aliases are followed first. A version that is registered with exactly that text is taken; else the version is a
         range (`1.2` is `1.2.x`). Among several that fit, `version_selector` chooses; else the highest if all are
-        SemVer, pre-releases only when nothing else fits or the range names one; else the one registered last.
+        SemVer, pre-releases only when nothing else fits or the range names one (`version_selector="highest"` counts
+        them like releases where no range is given); else the one registered last.
         Deprecated tools are left out unless allowed or named by full id or exact version, and then give a
         `RegistryWarning`.
 

@@ -65,9 +65,14 @@ def upgrade_schema(schema: Mapping[str, object]) -> dict[str, Any]:
     _check_form(plain, dialect)
     if dialect is Dialect.DRAFT_2020_12:
         return plain
-    foreign = [_foreign_part(pointer) for pointer, part in _parts_of_older(plain) if dialect_of(part) is not dialect]
-    if foreign:
-        raise _invalid(foreign)
+    faults = [
+        fault
+        for pointer, part in _parts_of_older(plain)
+        for fault in (_foreign_part(pointer, part, dialect), _enum_fault(pointer, part, dialect))
+        if fault is not None
+    ]
+    if faults:
+        raise _invalid(faults)
     return upgrade_dialect(plain)
 
 
@@ -185,23 +190,39 @@ def _pattern_violations(node: SchemaNode) -> Iterator[Violation]:
 
 
 def _dialect_violations(index: SchemaIndex, node: SchemaNode) -> Iterator[Violation]:
-    if node is not index.root and dialect_of(node.schema) is not Dialect.DRAFT_2020_12:
-        yield _foreign_part(node.pointer)
+    fault = None if node is index.root else _foreign_part(node.pointer, node.schema, Dialect.DRAFT_2020_12)
+    if fault is not None:
+        yield fault
 
 
-def _foreign_part(pointer: str) -> Violation:
+def _foreign_part(pointer: str, part: Mapping[str, Any], dialect: Dialect) -> Violation | None:
+    if "$schema" not in part or dialect_of(part) is dialect:
+        return None
     pointer += "/$schema"
     message = "A part of a schema must be in the same dialect as the whole."
     return Violation(pointer=pointer, keyword="$schema", message=message, schema_pointer=pointer)
 
 
+def _enum_fault(pointer: str, part: Mapping[str, Any], dialect: Dialect) -> Violation | None:
+    # Draft-04 demands it; the engine's metaschema for draft-04 does not.
+    if dialect is not Dialect.DRAFT_4 or "enum" not in part or _draft_4_enum().is_valid(part["enum"]):
+        return None
+    pointer += "/enum"
+    message = f"{quoted(pointer)} must have at least one value, and none twice, in draft-04."
+    return Violation(pointer=pointer, keyword="enum", message=message, schema_pointer=pointer)
+
+
+@cache
+def _draft_4_enum() -> jsonschema_rs.Validator:
+    return jsonschema_rs.Draft4Validator({"minItems": 1, "uniqueItems": True}, offline=True)
+
+
 def _parts_of_older(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every part of a schema before 2020-12 that names a dialect, with its pointer."""
+    """Every part of a schema before 2020-12, with its pointer."""
     waiting: list[tuple[str, dict[str, Any]]] = [("", schema)]
     while waiting:
         pointer, part = waiting.pop()
-        if "$schema" in part:
-            yield pointer, part
+        yield pointer, part
         inner = chain(subschemas(part, forms=_OLDER_FORMS), subschemas(part, forms={"items": "list"}))
         waiting += [(pointer + pointer_from(keys), each) for keys, each in inner if isinstance(each, dict)]
 

@@ -22,6 +22,9 @@ _INTEGERS = range(-(2**63), 2**64)
 _BYTES_PER_NODE = 2
 _DASHES_OF_A_UUID = 4
 
+NUL_TRACE: Final = b"\\u0000"
+"""What a NUL character leaves in JSON that orjson writes; the text `\\u0000` leaves the same behind a backslash."""
+
 # NaN is written as null, a UUID as text.
 _hides_nan_or_uuid = trace_finder("null", UUID_TRACE)
 
@@ -91,6 +94,26 @@ def is_small_json(value: object) -> bool:
         return False
     # NaN is written as null, a UUID with four dashes. `bytes in bytes` would take four times as long as `find`.
     return len(encoded) <= SMALL_BYTES and encoded.find(b"null") < 0 and encoded.count(b"-") < _DASHES_OF_A_UUID
+
+
+def find_nul(value: object) -> str | None:
+    """The place of the first NUL character in a value that is within its limits, as a JSON pointer."""
+    if orjson.dumps(value).find(NUL_TRACE) < 0:
+        return None
+    waiting: list[tuple[object, Path]] = [(value, None)]
+    while waiting:
+        item, path = waiting.pop()
+        if isinstance(item, Enum):
+            item = item.value
+        if isinstance(item, dict):
+            if any("\x00" in key for key in item):
+                return pointer_of(path)
+            waiting += reversed([(child, (path, key)) for key, child in item.items()])
+        elif isinstance(item, (list, tuple)):
+            waiting += reversed([(child, (path, at)) for at, child in enumerate(item)])
+        elif isinstance(item, str) and "\x00" in item:
+            return pointer_of(path)
+    return None
 
 
 class LevelSize(NamedTuple):

@@ -16,7 +16,7 @@ from toolcrib_core.errors import ArgumentsTooLarge, InvalidArguments, ToolErrorC
 from toolcrib_core.json_text import parse_json
 from toolcrib_core.json_values import thaw
 from toolcrib_core.schema.compiled import MAX_STEPS, CompiledSchema, Target, compile_schema
-from toolcrib_core.schema.limits import INSTANCE_LIMITS, find_limit_fault, is_small_json, measure_levels
+from toolcrib_core.schema.limits import INSTANCE_LIMITS, find_limit_fault, find_nul, is_small_json, measure_levels
 from toolcrib_core.schema.messages import Violation, describe, first_error
 from toolcrib_core.wording import kind_of, quoted
 
@@ -71,7 +71,7 @@ def validate_arguments(target: Target, arguments: Mapping[str, Any] | str | byte
     """The arguments, if a tool may be called with them.
 
     The target is a definition or a JSON Schema of any dialect since draft-04. Arguments given as JSON text are parsed
-    strictly first.
+    strictly first. A NUL character is refused in an object as it is in JSON text.
 
     Raises:
         InvalidArguments: `details["violations"]` lists every place, what is allowed there and the likely meaning.
@@ -81,7 +81,7 @@ def validate_arguments(target: Target, arguments: Mapping[str, Any] | str | byte
     """
     compiled = compile_schema(target)
     value = arguments if type(arguments) is dict else _read(arguments)
-    if isinstance(value, dict) and compiled.accepts(value):
+    if isinstance(value, dict) and _takes(compiled, value, "arguments"):
         return value
     raise _invalid(_Case(compiled, value, "arguments", target))
 
@@ -104,7 +104,7 @@ def is_valid(target: Target, arguments: Mapping[str, Any]) -> bool:
     Raises:
         SchemaError: The target is a schema that cannot be used.
     """
-    return isinstance(arguments, dict) and compile_schema(target).accepts(arguments)
+    return isinstance(arguments, dict) and _takes(compile_schema(target), arguments, "arguments")
 
 
 def validate_value(schema: Mapping[str, Any], value: object, *, what: str = "value", tool: str | None = None) -> None:
@@ -117,8 +117,13 @@ def validate_value(schema: Mapping[str, Any], value: object, *, what: str = "val
         SchemaError: The schema cannot be used.
     """
     compiled = compile_schema(schema)
-    if not compiled.accepts(value):
+    if not _takes(compiled, value, what):
         raise _invalid(_Case(compiled, value, what, tool))
+
+
+def _takes(compiled: CompiledSchema, value: object, what: str) -> bool:
+    # A tool may answer with NUL; only what is sent to one is judged as JSON text is.
+    return compiled.accepts(value) and (what != "arguments" or find_nul(value) is None)
 
 
 class _Case(NamedTuple):
@@ -177,6 +182,10 @@ def _refusal(case: _Case, *, is_small: bool) -> Violation | None:
     if case.what == "arguments" and not isinstance(case.value, dict):
         message = f"The arguments must be an object, not {kind_of(case.value)}."
         return Violation(pointer="", keyword="type", message=message, expected=["object"])
+    place = find_nul(case.value) if case.what == "arguments" else None
+    if place is not None:
+        message = f"{quoted(place or '/')} cannot be used: it holds a NUL character."
+        return Violation(pointer=place, keyword="json", message=message)
     return None
 
 

@@ -6,12 +6,12 @@ import fnmatch
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import orjson
 
 from toolcrib_core import JsonValue, ToolContext, ToolDefinition, merge_risks
-from toolcrib_core.json_values import FrozenDict, FrozenList
+from toolcrib_core.json_values import FrozenDict, freeze
 from toolcrib_core.wording import quoted, shown
 from toolcrib_runtime.errors import ApprovalRefused, ApprovalRequired, NotPermitted
 from toolcrib_runtime.policy.approval_gate import is_approved_above, show_approval, step_needs_approval
@@ -64,7 +64,7 @@ class PolicyRequest:
     def arguments(self) -> FrozenDict:
         """The validated arguments, as a copy that refuses every change; a hook finds none where they were not valid."""
         if self._arguments is None:
-            frozen: FrozenDict = _unchangeable(orjson.loads(self._invocation.snapshot or b"{}"))
+            frozen: FrozenDict = freeze(orjson.loads(self._invocation.snapshot or b"{}"))
             self._arguments = frozen
         return self._arguments
 
@@ -251,10 +251,3 @@ def _matcher(patterns: tuple[str, ...]) -> Callable[[ToolDefinition], bool]:
             raise ValueError(f"{quoted(pattern)} has no `:`; write `*:{shown(pattern)}` for tools of every namespace")
     matches = re.compile("|".join(map(fnmatch.translate, patterns)) or r"(?!)").match
     return lambda definition: matches(f"{definition.namespace}:{definition.name}") is not None
-
-
-def _unchangeable(value: Any) -> Any:
-    # Not `freeze` of core, which is for definitions: it refuses NUL in a text, which is a legal argument.
-    if isinstance(value, dict):
-        return FrozenDict({key: _unchangeable(item) for key, item in value.items()})
-    return FrozenList(map(_unchangeable, value)) if isinstance(value, list) else value
