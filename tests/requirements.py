@@ -36,6 +36,7 @@ _PENDING: dict[str, str | None] = {
     "CT-23": None,
     "CT-7": None,
     "CT-21": None,
+    "CT-27": None,
     "CT-28": None,
     "CT-29": None,
     "VW": "comes with views",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -59,6 +60,16 @@ def test_blocks_are_found_with_their_language_and_line() -> None:
 )
 def test_an_honest_document_has_no_problem(markdown: str) -> None:
     assert problems(markdown) == []
+
+
+def test_what_a_command_leaves_running_ends_with_the_document(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    start = f"$ (echo $BASHPID > {note}; exec sleep 300) > {tmp_path}/log 2>&1 &"
+    page = f"```console\n{start}\n$ until test -s {note}; do :; done\n```\n"
+
+    assert problems(page) == []
+    run = subprocess.run(["tail", "--pid", note.read_text().strip(), "-f", os.devnull], check=False, timeout=60)
+    assert run.returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from toolcrib_store import Store
 from toolcrib_toolsets.api import PREFIX, Principal, management_api
 from toolcrib_toolsets.api.bounding import Bounded
 from toolcrib_toolsets.contract import FunctionDefinition, Role, ToolsetScope
+from toolcrib_toolsets.master_key import MasterKey
+from toolcrib_toolsets.rotation import rotate
 from toolcrib_toolsets.service import ToolsetService
 from toolcrib_toolsets.tables import TOOLSETS
 from toolcrib_toolsets.types import ExaWebSearch, ToolsetKinds
@@ -347,6 +349,17 @@ async def test_no_answer_ever_holds_the_key(api: Api, service: ToolsetService, t
 
     assert (status, told["code"]) == (500, "toolbox.unsealing-failed")
     assert not [each for each in api.written if CANARY in each or KEY.reveal() in each]
+
+
+@pytest.mark.req("TS-5")
+async def test_a_wrong_master_key_is_a_failure_of_ours_and_of_no_service_behind(api: Api, toolset_store: Store) -> None:
+    made = await _made(api)
+    await api("admin", "PUT", "/toolset_types/echo/app-config")
+    rotate(toolset_store, MasterKey(b"m" * 32), MasterKey(b"n" * 32))
+
+    status, told = await api("alice", "POST", f"/toolsets/{made}/tools/say/execute", SAY)
+
+    assert (status, told["code"]) == (500, "toolbox.wrong-master-key")
 
 
 async def test_an_update_may_clear_the_key(api: Api) -> None:

@@ -7,7 +7,7 @@ from toolset_kit import ALICE, Echo
 
 from toolcrib_runtime.guards.secrets import Secret
 from toolcrib_store import Store
-from toolcrib_toolsets.contract import KeepApiKey, SetApiKey
+from toolcrib_toolsets.contract import KeepApiKey, SetApiKey, ToolsetExecutionRequest
 from toolcrib_toolsets.errors import SealingError, WrongMasterKey
 from toolcrib_toolsets.master_key import MasterKey
 from toolcrib_toolsets.rotation import Rotation, open_sealer, rotate
@@ -124,6 +124,20 @@ async def test_nothing_is_sealed_under_a_key_that_was_retired_meanwhile(
     await service.update_instance(ALICE, ids[0], name="renamed", description=None, enabled=True, api_key=KeepApiKey())
 
     assert _keys(toolset_store, ids, current=NEW) == [f"secret-{number}" for number in range(ROWS)]
+
+
+@pytest.mark.req("TS-5")
+@pytest.mark.fault("H3")
+async def test_a_service_that_was_started_before_a_rotation_says_that_its_master_key_is_the_old_one(
+    toolset_store: Store, service: ToolsetService, ids: list[str]
+) -> None:
+    await service.set_app_toolset_enabled("echo", enabled=True, updated_by="admin")
+    rotate(toolset_store, OLD, NEW)
+
+    with pytest.raises(WrongMasterKey, match="a rotation brought in") as caught:
+        await service.execute_instance_tool(ALICE, ids[0], "say", ToolsetExecutionRequest(params={"text": "x"}))
+
+    assert caught.value.hint == "Start again with the master key that the database is sealed under now."
 
 
 @pytest.mark.fault("H4")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import orjson
 from pydantic import JsonValue
@@ -15,9 +15,11 @@ from toolcrib_core.wording import quoted, shown
 from toolcrib_runtime.guards.secrets import Secret
 from toolcrib_store import Store
 from toolcrib_toolsets.contract import ApiKeyUpdate, KeepApiKey, Toolset
-from toolcrib_toolsets.errors import InstanceNameExists, InvalidSettings, WrongMasterKey
+from toolcrib_toolsets.errors import InstanceNameExists, InvalidSettings, UnknownKeyId, WrongMasterKey
 from toolcrib_toolsets.sealing import Place, Sealed, Sealing
 from toolcrib_toolsets.tables import MASTER_KEYS, RETIRED, TOOLSETS
+
+_START_AGAIN: Final = "Start again with the master key that the database is sealed under now."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,8 +174,23 @@ class ToolsetRows:
 
         Raises:
             SealingError: There is one, and it cannot be opened.
+            StoreError: The database failed.
         """
-        return None if row.sealed is None else self._sealer.unseal(row.sealed, row.place)
+        if row.sealed is None:
+            return None
+        try:
+            return self._sealer.unseal(row.sealed, row.place)
+        except UnknownKeyId:
+            key_id = row.sealed.key_id
+            with self._store.reading() as connection:
+                is_known = connection.scalar(select(MASTER_KEYS.c.key_id).where(MASTER_KEYS.c.key_id == key_id))
+            if not is_known:
+                raise
+        raise WrongMasterKey(
+            f"A key is sealed under the master key {quoted(key_id)}, which a rotation brought in after the start.",
+            hint=_START_AGAIN,
+            details={"keyId": key_id},
+        )
 
     def _one(self, *conditions: Any) -> ToolsetRow | None:
         with self._store.reading() as connection:
@@ -224,7 +241,7 @@ def _refuse_retired(connection: Connection, sealed: Sealed | None) -> None:
     if state == RETIRED:
         raise WrongMasterKey(
             f"The master key {quoted(sealed.key_id)} was replaced by another one.",
-            hint="Start again with the master key that the database is sealed under now.",
+            hint=_START_AGAIN,
             details={"keyId": sealed.key_id},
         )
 

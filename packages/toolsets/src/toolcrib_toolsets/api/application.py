@@ -31,7 +31,14 @@ from toolcrib_toolsets.contract import (
     ToolsetExecutionRequest,
     ToolsetExecutionResponse,
 )
-from toolcrib_toolsets.errors import InstanceNotFound, InstanceNotOwned, InvalidApiKey, ToolsetError, Unauthenticated
+from toolcrib_toolsets.errors import (
+    InstanceNotFound,
+    InstanceNotOwned,
+    InvalidApiKey,
+    SealingError,
+    ToolsetError,
+    Unauthenticated,
+)
 from toolcrib_toolsets.service import ToolsetService
 
 PREFIX: Final = "/api/v1"
@@ -196,6 +203,8 @@ async def _told(request: Request, error: Exception) -> JSONResponse:
     told = error if isinstance(error, ToolError) else ToolError("Something went wrong that was not foreseen.")
     ours = told if isinstance(told, ToolsetError) else None
     status = ours.status if ours is not None else _STATUS.get(told.category, _INTERNAL)
+    if isinstance(told, SealingError):
+        status = _INTERNAL  # the master key is the operator's, not a service behind an instance
     body = ErrorBody(
         error=ours.key if ours is not None else told.category.value,
         code=told.code,
