@@ -31,6 +31,8 @@ _PENDING: dict[str, str | None] = {
     "CT-4": None,
     "CT-6": None,
     "CT-10": None,
+    "CT-11": None,
+    "CT-12": None,
     "CT-20": None,
     "CT-22": None,
     "CT-23": None,
@@ -686,9 +688,10 @@ _TEXTS: dict[str, dict[str, str]] = {
             "go on; a stale or foreign handle is a clear error."
         ),
         "GW-5.1": (
-            "Per session: cards already seen come first, ascending by id, with content frozen at first sight; then, "
-            "only if both parts are non-empty, one internal card `__cache_breakpoint__`; then the new cards "
-            "ascending by id. The seen prefix is byte-stable (property test over random sequences of browses)."
+            "Per session: tools already browsed, hydrated or executed come first, ascending by id, with the content of "
+            "their cards frozen at first sight; then, only if both parts are non-empty, one internal card "
+            "`__cache_breakpoint__`; then the new cards ascending by id. The seen prefix is byte-stable (property test "
+            "over random sequences of browses)."
         ),
         "GW-5.2": "`score` is kept on every card. Position means nothing in this mode.",
         "GW-5.3": "No marker on a first browse, nor when all are seen, nor when all are new.",

@@ -155,11 +155,45 @@ def test_the_transport_is_neither_in_the_description_nor_among_the_tags(fields: 
     assert card_text(definition, withhold=withhold) == ("Take a payment.", ("money",))
 
 
-@pytest.mark.req("GW-2.2")
-def test_a_transport_named_by_an_everyday_word_stays_in_prose_but_not_among_the_tags() -> None:
-    definition = define("Send an HTTP request.", tags=["http", "web"], metadata={"transport": "http"})
+@pytest.mark.req("CT-12", "GW-2.2")
+@pytest.mark.parametrize(
+    ("prose", "expected"),
+    [
+        ("Take a payment over stdio.", "Take a payment."),
+        ("Take a payment through the Streamable-HTTP transport, fast.", "Take a payment, fast."),
+        ("Take a payment (stdio, streamable_http and SSE).", "Take a payment."),
+        ("A stdio-based payment.", "A -based payment."),
+        ("Take a payment (stdio/SSE).", "Take a payment."),
+        ("Runs via sse. Take a payment.", "Runs. Take a payment."),
+        ("Take a payment over HTTPS.", "Take a payment."),
+        ("Take a payment (HTTP transport).", "Take a payment."),
+        ("Take a payment. transport: http", "Take a payment."),
+        ("Take a payment using websocket-transport", "Take a payment using"),
+    ],
+)
+def test_no_name_of_a_transport_is_in_the_prose_whatever_the_server_is_reached_by(prose: str, expected: str) -> None:
+    assert shown(prose) == expected
 
-    assert card_text(definition) == ("Send an HTTP request.", ("web",))
+
+@pytest.mark.req("CT-12", "GW-2.2")
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "Send an HTTP request.",
+        "Fetch https://docs.other.example/sse-guide via https://proxy.other.example/.",
+        "Count the assessments of a class.",
+        "Plan the transport of goods; is the transport http-like?",
+    ],
+)
+def test_prose_about_http_and_words_that_hold_such_a_name_stay(prose: str) -> None:
+    assert shown(prose) == prose
+
+
+@pytest.mark.req("CT-12", "GW-2.2")
+def test_a_transport_that_the_tool_declares_is_on_no_card_even_as_an_everyday_word() -> None:
+    definition = define("Send HTTP requests to http://a.b/.", tags=["http", "web"], metadata={"transport": "http"})
+
+    assert card_text(definition) == ("Send requests to http://a.b/.", ("web",))
 
 
 @pytest.mark.req("GW-2.2")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 
 import pytest
 from hypothesis import given
@@ -249,3 +251,66 @@ def test_hash8_survives_prose_edits_and_changes_with_shape_and_upstream_name() -
 @pytest.mark.parametrize("schema", [{"properties": None}, {"properties": 3, "required": "a"}, {"required": [1, "a"]}])
 def test_hash8_of_a_malformed_schema_is_still_a_hash(schema: dict[str, object]) -> None:
     assert len(hash8("x", schema)) == 8
+
+
+@pytest.mark.req("GW-1.1")
+@pytest.mark.parametrize(
+    ("part", "legal", "illegal"),
+    [
+        ("namespace", ["a", "a1_-z", "a" * 64], ["", "A", "1a", "_a", "a.b", "é", "a" * 65]),
+        ("name", ["a", "_", "Z9_.-", "x" * 128], ["", "9a", ".a", "-a", "a/b", "a b", "é", "x" * 129]),
+        ("version", ["1", "1.4.0", "2024-05", "_a-B.9", "1" * 32], ["", "1+2", "1/2", "1 2", "é", "1" * 33]),
+        ("hash8", ["0123abcd"], ["", "0123ABCD", "0123abc", "0123abcde", "ghijklmn"]),
+    ],
+    ids=["namespace", "name", "version", "hash8"],
+)
+def test_each_part_of_an_id_keeps_to_its_grammar(part: str, legal: list[str], illegal: list[str]) -> None:
+    def written(value: str) -> str:
+        parts = {"namespace": "a", "name": "b", "version": "1", "hash8": "0123abcd", part: value}
+        return "{namespace}:{name}@{version}#{hash8}".format(**parts)
+
+    for value in legal:
+        assert getattr(parse_tool_id(written(value), profile="gateway"), part) == value
+    for value in illegal:
+        with pytest.raises(CatalogError):
+            parse_tool_id(written(value), profile="gateway")
+
+
+@pytest.mark.req("GW-1.6")
+@pytest.mark.parametrize("version", [None, "1.4.0"])
+@pytest.mark.parametrize("digits", [None, "3a91c7d2"])
+def test_an_id_splits_into_its_four_parts_and_back(version: str | None, digits: str | None) -> None:
+    text = f"github:create_issue{f'@{version}' if version else ''}{f'#{digits}' if digits else ''}"
+
+    parts = parse_tool_id(text)
+
+    assert (parts.namespace, parts.name, parts.version, parts.hash8) == ("github", "create_issue", version, digits)
+    assert format_tool_id(parts) == text
+
+
+_NAMES = st.text("abcXYZ019_-. é天", min_size=1, max_size=12)
+
+
+@pytest.mark.req("GW-1.3")
+@given(upstream_name=_NAMES, properties=st.sets(_NAMES, max_size=5), required=st.sets(_NAMES, max_size=3))
+def test_the_hash_is_the_one_that_the_document_computes(
+    upstream_name: str, properties: set[str], required: set[str]
+) -> None:
+    shape = {"properties": sorted(properties), "required": sorted(required)}
+    hashed = f"{upstream_name}\n{json.dumps(shape, sort_keys=True, separators=(',', ':'))}"
+
+    computed = hash8(upstream_name, {"properties": dict.fromkeys(properties), "required": list(required)})
+
+    assert computed == hashlib.sha256(hashed.encode()).hexdigest()[:8]
+
+
+@pytest.mark.req("GW-1.3")
+def test_the_hash_names_the_top_level_shape_and_nothing_else() -> None:
+    inner = {"type": "object", "properties": {"deep": {"type": "string"}}, "required": ["deep"]}
+    plain = {"type": "object", "properties": {"a": {}}}
+    nested = {"title": "T", "properties": {"a": inner}, "additionalProperties": False, "$defs": {"x": inner}}
+
+    assert hash8("t", plain) == hash8("t", nested) == hash8("t", {**plain, "required": []})
+    assert hash8("t", {}) == hash8("t", {"properties": {}, "required": []})
+    changed = ({"properties": {"a": {}, "b": {}}}, {"properties": {"b": {}}}, {**plain, "required": ["a"]})
+    assert len({hash8("t", plain), *(hash8("t", each) for each in changed)}) == 4

@@ -185,3 +185,10 @@ def test_the_errors_survive_being_copied(tree: BrowseTree, path: str) -> None:
 
     assert type(twin) is type(caught.value)
     assert twin == caught.value
+
+
+@pytest.mark.req("GW-3.2")
+@pytest.mark.parametrize("text", ["/github/*?tag=read-only", "/*?tag=read-only", "/github/**", "/github/*x"])
+def test_a_filter_behind_a_star_is_no_path_yet(text: str) -> None:
+    with pytest.raises(PathInvalid):
+        parse_path(text)

@@ -231,3 +231,26 @@ def test_two_names_of_one_server_become_one_only_where_a_prefix_repeats_the_serv
 @given(st.from_regex(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}", fullmatch=True))
 def test_a_legal_name_of_a_configured_server_is_verbatim(upstream_name: str) -> None:
     assert upstream_identity(upstream_name, server="any server").name == upstream_name
+
+
+@pytest.mark.req("GW-1.2", "GW-1.4")
+@pytest.mark.parametrize(
+    ("upstream_name", "namespace"),
+    [
+        ("github.create_issue", "github"),
+        ("github/create_issue", "github"),
+        ("slack_send_message", "slack"),
+        ("read_file", "mcp"),
+        ("search", "mcp"),
+    ],
+)
+def test_a_namespace_is_inferred_from_the_separator_that_matches(upstream_name: str, namespace: str) -> None:
+    assert infer_namespace(upstream_name) == namespace
+
+
+@pytest.mark.req("GW-1.3")
+def test_tools_of_one_shape_and_derived_name_have_hashes_of_their_own() -> None:
+    github, gitlab = (define(f"{each}.create_issue").identity for each in ("github", "gitlab"))
+
+    assert github.name == gitlab.name == "create_issue"
+    assert github.hash8 != gitlab.hash8

@@ -75,7 +75,7 @@ def test_a_hydrated_tool_says_where_it_is_called_and_by_what_name(raw_tool: RawT
 _SHORT = ("git_log", "{0}:git_log", "{0}/git_log", "{0}.git_log", "/{0}/git_log")
 
 
-@pytest.mark.req("CL-3")
+@pytest.mark.req("CL-3", "CT-20")
 @pytest.mark.parametrize("form", [*_SHORT, "{0}__git_log", "{1}:git_log", "{1}/git_log", "{1}.git_log"])
 @pytest.mark.parametrize(("namespace", "server"), [("git", "git"), ("my-git", "My Git")])
 def test_every_form_that_means_one_tool_leads_to_it(raw_tool: RawTool, namespace: str, server: str, form: str) -> None:
@@ -132,7 +132,7 @@ def test_the_name_that_the_server_uses_means_its_tool_even_where_the_id_spells_i
     assert catalog.resolve("a/b:c.d") == catalog.resolve("files.a/b:c.d") == other
 
 
-@pytest.mark.req("CL-3")
+@pytest.mark.req("CL-3", "CT-20")
 @pytest.mark.parametrize("name", ["git_log", "git:git_log", "git/git_log", "git__git_log"])
 def test_a_hash_or_version_that_is_named_has_to_be_right(raw_tool: RawTool, name: str) -> None:
     catalog = _catalog(git=[raw_tool("git_log", "path"), raw_tool("git_tag", _meta={"version": "1"})])
@@ -148,7 +148,7 @@ def test_a_hash_or_version_that_is_named_has_to_be_right(raw_tool: RawTool, name
         assert f"{name}{wrong}" in caught.value.message
 
 
-@pytest.mark.req("CL-3")
+@pytest.mark.req("CL-3", "CT-20")
 @pytest.mark.parametrize("name", ["search", "search#00000000"])
 def test_a_name_that_several_tools_have_is_answered_with_all_of_them(raw_tool: RawTool, name: str) -> None:
     catalog = _catalog(**{f"hub{number}": [raw_tool("search", f"p{number}")] for number in range(5)})
@@ -374,3 +374,45 @@ def test_the_parts_of_an_id_have_the_name_of_the_source_document() -> None:
 
     assert ToolIdParts is ToolIdentity
     assert parse_tool_id(format_tool_id(parts, profile="gateway"), profile="gateway") == parts
+
+
+@pytest.mark.req("GW-1.2", "GW-1.4")
+@pytest.mark.parametrize("terms", [UpstreamTerms(server="hub"), _INFERRED], ids=["configured", "inferred"])
+@pytest.mark.parametrize("name", ["github.create_issue", "slack_send_message", "read_file", "Read File"])
+def test_a_new_version_or_description_keeps_namespace_and_name(
+    raw_tool: RawTool, name: str, terms: UpstreamTerms
+) -> None:
+    tools = [
+        raw_tool(name, "a"),
+        raw_tool(name, "a", description="Other words."),
+        raw_tool(name, "a", _meta={"version": "1"}),
+        raw_tool(name, "a", _meta={"version": "2"}),
+    ]
+
+    ids = []
+    for each in tools:
+        catalog = Catalog()
+        catalog.update("hub", [each], terms=terms)
+        ids += [parse_tool_id(tool_id) for tool_id in catalog.snapshot().ids]
+
+    assert len({(each.namespace, each.name) for each in ids}) == 1
+    assert ids[0] == ids[1]
+    assert [each.version for each in ids] == [None, None, "1", "2"]
+
+
+@pytest.mark.req("GW-1.3")
+def test_the_same_listing_gives_the_same_ids_in_another_catalogue(raw_tool: RawTool) -> None:
+    tools = [raw_tool("create_issue", "title"), raw_tool("git.log", "path"), raw_tool("Über 1", "x")]
+
+    assert _catalog(hub=tools).snapshot().ids == _catalog(hub=tools[::-1]).snapshot().ids
+
+
+@pytest.mark.req("GW-1.7", "CT-20")
+def test_an_id_without_its_hash_means_a_tool_only_in_its_own_namespace(raw_tool: RawTool) -> None:
+    catalog = Catalog()
+    catalog.update("files", [raw_tool("read_file", "path")], terms=_INFERRED)
+    catalog.update("github", [raw_tool("create_issue")])
+
+    assert catalog.resolve("mcp:read_file").startswith("mcp:read_file#")
+    with pytest.raises(UnknownTool):
+        catalog.resolve("mcp:create_issue")

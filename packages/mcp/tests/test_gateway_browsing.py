@@ -18,12 +18,20 @@ from proxy_cases import ISSUE, ISSUE_ID, error_of
 from relay_cases import failure_of
 from scripted_servers import HANDSHAKE, ScriptedServer
 
-from toolcrib_core import CardOverBudget, ChoiceCard, TreeNode, count_tokens
+from toolcrib_core import (
+    CARD_TARGET_TOKENS,
+    CardOverBudget,
+    ChoiceCard,
+    TreeNode,
+    card_tokens,
+    count_tokens,
+    order_cards,
+)
+from toolcrib_mcp.browse.browser import Browser
+from toolcrib_mcp.browse.cards import node_card, tool_card
 from toolcrib_mcp.catalog import Catalog
 from toolcrib_mcp.errors import GatewayError, UpstreamUnavailable
 from toolcrib_mcp.gateway import GatewayBehaviour
-from toolcrib_mcp.gateway.browsing import Browser
-from toolcrib_mcp.gateway.cards import node_card, tool_card
 from toolcrib_mcp.hub.status import is_running
 from toolcrib_mcp.upstreams import Era
 
@@ -166,6 +174,70 @@ async def test_a_leaf_a_star_and_a_namespace_are_listed() -> None:
     assert inside == starred
     assert len(leaf) == 1
     assert leaf[0].startswith(ISSUE_ID)
+
+
+@pytest.mark.req("CT-12", "GW-2.5")
+@pytest.mark.parametrize("limit", [None, 5])
+async def test_a_page_by_path_is_in_the_order_of_the_ids(limit: int | None) -> None:
+    # By segment the tools `Zoom` and `getIssue` would stand between the others, and the cluster after `merge_pull`.
+    names = ("Zoom", "getIssue", "abort", "list_issues", "merge_pull", *(f"read_{each}" for each in "edcba"))
+    files = listing(*map(tool, (f"{verb}_{noun}" for verb in ("get", "set", "drop") for noun in NAMES + names)))
+    async with gatewayed({"github": listing(*map(tool, names)), "files": files}) as case:
+        pages = [await case.browse(path=each, limit=limit) for each in ("/", "/github", "/files")]
+
+    for page in pages:
+        ids = [card["id"] for card in cards_of(page)["cards"]]
+        assert ids == sorted(ids)
+        assert len(ids) > 1
+
+
+@pytest.mark.req("CT-12", "GW-2.5")
+@pytest.mark.parametrize("query", ["issue", "list issues", "list_issues", "a file to read or write", "search"])
+async def test_a_page_by_query_is_in_the_order_of_the_scores(query: str) -> None:
+    tools = [tool(each, description=f"Works on {each.partition('_')[2] or 'all'}.") for each in NAMES]
+    async with gatewayed({each: listing(*tools) for each in ("github", "gitlab")}) as case:
+        page = await case.gateway.browse(query=query, limit=50)
+
+    cards = [each.card for each in page.cards]
+    assert len(cards) > 1
+    assert tuple(cards) == order_cards(cards)
+
+
+@pytest.mark.req("GW-3.3")
+async def test_a_cluster_lists_its_tools_with_and_without_a_star() -> None:
+    issues = [tool(f"{verb}_issue") for verb in ("create", "close", "list", "lock", "pin")]
+    others = [tool(f"{verb}_{noun}") for verb in ("get", "set", "drop", "list") for noun in NAMES]
+    async with gatewayed({"github": listing(*issues, *others)}) as case:
+        cluster, starred, leaf = [
+            cards_of(await case.browse(path=f"/github/issues{each}"))["cards"] for each in ("", "/*", "/create_issue")
+        ]
+        error = await case.failed("tool_browse", path="/github/issues/burn_issue")
+
+    names = [each["name"] for each in cluster]
+    assert {"create_issue", "close_issue", "list_issue", "lock_issue", "pin_issue"} <= set(names)
+    assert cluster == starred
+    assert [each["name"] for each in leaf] == ["create_issue"]
+    assert (error["error"], error["path"]) == ("PATH_NOT_FOUND", "/github/issues/burn_issue")
+
+
+@pytest.mark.req("GW-3.2", "GW-3.3")
+async def test_a_server_with_capital_letters_is_browsed_in_lower_case() -> None:
+    async with gatewayed({"GitHub": listing(ISSUE)}) as case:
+        root = cards_of(await case.browse(path="/"))["cards"]
+        inside = cards_of(await case.browse(path="/github"))["cards"]
+
+    assert [each["id"] for each in root] == ["/github"]
+    assert [each["id"] for each in inside] == [ISSUE_ID]
+
+
+@pytest.mark.req("GW-2.3")
+async def test_a_page_of_ordinary_tools_keeps_to_the_target() -> None:
+    tools = [tool(each, "repository", description=f"Does {each}. " + "More words of it. " * 40) for each in NAMES]
+    async with gatewayed({"github": listing(*tools)}) as case:
+        page = await case.gateway.browse(path="/github")
+
+    assert len(page.cards) == len(NAMES)
+    assert sum(card_tokens(each.card) for each in page.cards) <= CARD_TARGET_TOKENS * len(NAMES)
 
 
 @pytest.mark.req("CL-5")
@@ -451,7 +523,8 @@ class Still:
 async def test_no_page_of_any_catalogue_and_query_is_over_its_budget(
     listings: list[Any], query: str, limit: int, *, stable: bool
 ) -> None:
-    browser = Browser(Still(*listings), cache_stable=stable)  # type: ignore[arg-type]  # all that is looked at
+    still: Any = Still(*listings)  # all that is looked at
+    browser = Browser(still, still, cache_stable=stable)
 
     rest: list[dict[str, Any]] = [{"query": query, "limit": limit}, {"query": query[:5] or "a"}, {"path": "/"}]
     while rest:

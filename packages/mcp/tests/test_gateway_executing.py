@@ -12,10 +12,10 @@ from relay_cases import failure_of
 from scripted_servers import ScriptedServer
 from test_gateway_browsing import listing, tool
 
-from toolcrib_core import ArgumentsTooLarge, InvalidArguments, count_tokens
+from toolcrib_core import ArgumentsTooLarge, InvalidArguments, count_tokens, parse_tool_id
+from toolcrib_mcp.browse.compact_schema import LEFT_OUT, compact_schema
 from toolcrib_mcp.errors import GatewayError, UpstreamUnavailable
 from toolcrib_mcp.gateway import GatewayBehaviour
-from toolcrib_mcp.gateway.compact_schema import LEFT_OUT, compact_schema
 from toolcrib_mcp.gateway.failing_schema import FAILING_TOKENS, failing_schema
 from toolcrib_mcp.rpc import RpcError
 
@@ -41,7 +41,7 @@ async def test_a_call_reaches_the_tool_that_the_id_names_in_any_of_its_forms(for
     assert server.params_of("tools/call") == {"name": "create_issue", "arguments": {"title": "Broken"}}
 
 
-@pytest.mark.req("CL-3")
+@pytest.mark.req("CL-3", "CT-20")
 @pytest.mark.parametrize("form", ISSUE_FORMS)
 async def test_an_error_calls_the_tool_as_its_caller_did(form: str) -> None:
     failing = github(**{"tools/call": RpcError(-32000, "No.")})
@@ -242,6 +242,49 @@ async def test_a_servers_own_tool_execute_is_reached_by_its_id_and_never_instead
 
     assert error["error"] == "ARGS_INVALID"
     assert result == CREATED
+
+
+@pytest.mark.req("CT-12", "GW-3.4")
+@pytest.mark.parametrize(
+    ("arguments", "path"),
+    [
+        ({"tool_id": ISSUE_ID, "args": {"title": "x", "labels": ["a", 3]}}, "/labels/1"),
+        ({"tool_id": ISSUE_ID, "args": {"title": "", "estimate": "soon"}}, "/estimate"),
+        ({"tool_id": ISSUE_ID, "args": {}}, ""),
+        ({"tool_id": ISSUE_ID, "args": {"title": {"$artifact": 3}}}, "/title"),
+        ({"tool_id": ISSUE_ID, "args": 3}, "/args"),
+        ({"args": {}}, ""),
+        ({"tool_id": 3}, "/tool_id"),
+    ],
+)
+async def test_wrong_arguments_are_answered_in_the_shape_of_all_browse_errors(arguments: Any, path: str) -> None:
+    server = github()
+    async with gatewayed({"github": server}) as case:
+        error = error_of(await case.call("tool_execute", arguments))
+
+    assert error["error"] == "ARGS_INVALID"
+    assert isinstance(error["message"], str)
+    assert error["path"] == path
+    assert isinstance(error.get("details", {}), dict)
+    assert calls(server) == 0
+
+
+@pytest.mark.req("GW-1.6", "GW-2.1")
+async def test_the_id_of_a_card_hydrates_and_executes_its_tool() -> None:
+    server = listing(tool("create_issue"), tool("git.log"), tool("Read File"))
+    server.answers["tools/call"] = CREATED
+    async with gatewayed({"github": server}) as case:
+        page = await case.gateway.browse(query="issue log file", limit=3)
+        for each in page.cards:
+            hydrated = case.hub.catalog.hydrate(each.card.id)
+            parts = parse_tool_id(each.card.id, profile="gateway")
+            result = await case.gateway.execute(each.card.id)
+
+            assert hydrated.tool_id == result.tool_id == each.card.id
+            assert server.params_of("tools/call")["name"] == hydrated.upstream_name
+            assert (each.card.namespace, each.card.name) == (parts.namespace, parts.name)
+
+    assert len(page.cards) == 3
 
 
 @pytest.mark.req("GW-9.3", "GW-4.4")

@@ -14,9 +14,9 @@ from scripted_servers import ScriptedServer
 from test_gateway_browsing import listing, tool
 
 from toolcrib_core import ChoiceCard, render_card
+from toolcrib_mcp.browse.cards import PageCard
+from toolcrib_mcp.browse.seen import BREAKPOINT, MAX_CLIENTS, MAX_SEEN, SeenCards
 from toolcrib_mcp.gateway import GatewayBehaviour
-from toolcrib_mcp.gateway.cards import PageCard
-from toolcrib_mcp.gateway.seen import BREAKPOINT, MAX_CLIENTS, MAX_SEEN, SeenCards
 
 STABLE = GatewayBehaviour(cache_stable=True)
 
@@ -130,6 +130,85 @@ async def test_a_call_that_fails_changes_nothing_of_what_was_seen(tool_id: str) 
 
     assert (unknown["error"], invalid["error"]) == ("TOOL_NOT_FOUND", "ARGS_INVALID")
     assert first == second
+
+
+@pytest.mark.req("CT-11", "GW-5.1")
+@pytest.mark.parametrize("used", ["executed", "refused", "hydrated"])
+async def test_a_tool_that_was_hydrated_or_executed_counts_as_seen(used: str) -> None:
+    async with gatewayed({"github": listing(*map(tool, ("issue_a", "issue_b", "issue_z")))}, behaviour=STABLE) as case:
+        if used == "hydrated":
+            await case.browse(path="github:issue_z", detail="full")
+        else:
+            # The schema of the tool was hydrated even where the arguments do not fit it.
+            await case.call("tool_execute", {"tool_id": "github:issue_z", "args": {} if used == "executed" else [1]})
+            await case.execute("github:issue_z", **({} if used == "executed" else {"x": {"$artifact": "art_none"}}))
+        page = cards_of(await case.browse(path="/github"))["cards"]
+        again = cards_of(await case.browse(path="/github"))["cards"]
+        others = cards_of(await case.browse(path="/github", by=caller(conversation="another")))["cards"]
+
+    names = [each["name"] for each in page]
+    assert names == ["issue_z", BREAKPOINT, "issue_a", "issue_b"]
+    assert [each["name"] for each in again] == [each["name"] for each in others] == ["issue_a", "issue_b", "issue_z"]
+
+
+@pytest.mark.req("CT-11", "GW-5.2")
+async def test_a_tool_that_was_executed_is_frozen_with_its_score_when_a_page_shows_it_first() -> None:
+    async with gatewayed({"github": listing(tool("issue_a"), tool("read_b"))}, behaviour=STABLE) as case:
+        await case.execute("github:issue_a")
+        first = cards_of(await case.browse(query="issue"))["cards"]
+        case.hub.catalog.update("github", [tool("issue_a", description="Quite new."), tool("read_b")])
+        second = cards_of(await case.browse(query="read an issue"))["cards"]
+
+    assert first[0]["score"] > 0
+    assert first[0] == second[0]
+
+
+@pytest.mark.req("CT-11", "GW-5.5")
+async def test_an_id_that_means_no_tool_does_not_count_as_seen() -> None:
+    async with gatewayed({"github": listing(tool("issue_a"), tool("issue_b"))}, behaviour=STABLE) as case:
+        await case.execute("github:issue_a#00000000")
+        await case.browse(path="github:issue_c", detail="full")
+        page = cards_of(await case.browse(path="/github"))["cards"]
+
+    assert BREAKPOINT not in [each["id"] for each in page]
+
+
+@pytest.mark.req("GW-5.1")
+async def test_pages_by_query_and_by_path_share_what_was_seen() -> None:
+    async with gatewayed({"github": listing(*map(tool, ("issue_a", "issue_z")))}, behaviour=STABLE) as case:
+        await case.browse(query="issue z", limit=1)
+        by_path = cards_of(await case.browse(path="/github"))["cards"]
+        await case.browse(path="/", by=caller(conversation="c2"))
+        await case.browse(path="/github/issue_z", by=caller(conversation="c2"))
+        by_query = cards_of(await case.browse(query="issue", by=caller(conversation="c2")))["cards"]
+
+    for page in (by_path, by_query):
+        assert [each["name"] for each in page] == ["issue_z", BREAKPOINT, "issue_a"]
+
+
+@pytest.mark.req("GW-5.1", "GW-5.2")
+async def test_the_ranks_of_a_stable_page_are_in_its_scores() -> None:
+    tools = [tool(f"issue_{each}") for each in "abcz"]
+    async with gatewayed({"github": listing(*tools)}, behaviour=STABLE) as case:
+        page = cards_of(await case.browse(query="issue z", limit=4))["cards"]
+    async with gatewayed({"github": listing(*tools)}) as case:
+        ranked = cards_of(await case.browse(query="issue z", limit=4))["cards"]
+
+    assert [each["name"] for each in page] == ["issue_a", "issue_b", "issue_c", "issue_z"]
+    assert sorted(page, key=lambda each: (-each["score"], each["id"])) == ranked
+    assert ranked[0]["name"] == "issue_z"
+
+
+@pytest.mark.req("GW-5.1", "GW-5.4")
+async def test_the_marker_is_a_card_of_the_kind_internal() -> None:
+    async with gatewayed({"github": listing(*map(tool, ("issue_a", "issue_z")))}, behaviour=STABLE) as case:
+        await case.browse(path="/github/issue_z")
+        page = await case.gateway.browse(path="/github", caller=caller())
+
+    marker = page.cards[1]
+    assert (marker.card.id, marker.card.kind) == ("__cache_breakpoint__", "internal")
+    assert page.text.splitlines()[1] == marker.line == "__cache_breakpoint__"
+    assert ChoiceCard.model_validate(marker.to_json()) == marker.card
 
 
 @pytest.mark.req("GW-5.4")

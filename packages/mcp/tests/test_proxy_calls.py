@@ -13,6 +13,7 @@ from relay_servers import EVERY_BLOCK, RelayServer
 from scripted_servers import ScriptedServer
 
 from toolcrib_core import InvalidArguments, UnknownTool
+from toolcrib_mcp.errors import GatewayError
 from toolcrib_mcp.proxy import ProxyRuntime
 from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.upstreams.in_process_wire import open_in_process_wire
@@ -223,26 +224,29 @@ async def test_params_that_are_no_call_are_an_error_of_the_protocol(params: dict
     assert error.code == -32602
 
 
-@pytest.mark.req("GW-6.8", "GW-5.5")
-@pytest.mark.parametrize("tool", ["tool_hydrate", "tool_execute"])
+@pytest.mark.req("GW-6.8", "GW-5.5", "CT-12")
+@pytest.mark.parametrize(("tool", "code"), [("tool_hydrate", "HYDRATE_FAILED"), ("tool_execute", "TOOL_NOT_FOUND")])
 @pytest.mark.parametrize("tool_id", ["github:create_isue@1.4.0", "github__create_isue", "create_isue", "a b", "%"])
-async def test_an_id_that_nobody_has_is_not_found_and_changes_nothing(tool: str, tool_id: str) -> None:
+async def test_an_id_that_nobody_has_is_not_found_and_changes_nothing(tool: str, code: str, tool_id: str) -> None:
     async with proxied({"github": github()}, cache_stable=True) as case:
         before = await case.ask("tools/list")
         error = error_of(await case.call(tool, {"tool_id": tool_id}))
         after = await case.ask("tools/list")
 
-    assert error["error"] == "TOOL_NOT_FOUND"
+    assert error["error"] == code
     assert error["retryable"] is False
     assert before == after
 
 
 async def test_a_misspelt_id_is_told_the_right_one() -> None:
     async with proxied({"github": github()}) as case:
-        with pytest.raises(UnknownTool) as caught:
-            await case.runtime.hydrate("github:create_isue@1.4.0")
+        with pytest.raises(UnknownTool) as called:
+            await case.runtime.execute("github:create_isue@1.4.0")
+        hydrated = await failure_of(case.runtime.hydrate("github:create_isue@1.4.0"), GatewayError)
 
-    assert ISSUE_ID in str(caught.value)
+    assert ISSUE_ID in str(called.value)
+    assert ISSUE_ID in str(hydrated)
+    assert hydrated.details["cause"] == "TOOL_NOT_FOUND"
 
 
 @pytest.mark.req("GW-1.5", "GW-6.8")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
+from gateway_cases import gatewayed
 from hub_cases import Heard, eventually
 from proxy_cases import ISSUE, ISSUE_ID, error_of, proxied
 from relay_cases import failure_of
@@ -75,7 +77,6 @@ async def test_a_cache_stable_list_is_the_same_list_and_never_has_a_marker() -> 
         await stable.runtime.hydrate(ISSUE_ID)
         lists = [await plain.ask("tools/list"), await stable.ask("tools/list"), await stable.ask("tools/list")]
 
-    assert stable.runtime.cache_stable is True
     assert lists[0] == lists[1] == lists[2]
     assert "__cache_breakpoint__" not in str(lists)
 
@@ -283,3 +284,18 @@ async def test_servers_of_the_sdk_in_either_era_are_listed() -> None:
         names = await case.names()
 
     assert sum(name.startswith("one:") for name in names) == sum(name.startswith("two:") for name in names) > 10
+
+
+@pytest.mark.req("GW-4.1", "GW-4.2")
+@pytest.mark.parametrize("names", ["id", "percent", "safe"])
+@pytest.mark.parametrize("cache_stable", [False, True], ids=["ranked", "stable"])
+async def test_no_mode_of_the_proxy_or_gateway_lists_a_schema(names: Any, *, cache_stable: bool) -> None:
+    servers = {"github": listing(ISSUE)}
+    async with proxied(servers, names=names, cache_stable=cache_stable) as proxy:
+        listed = (await proxy.ask("tools/list"))["tools"]
+        page = await proxy.runtime.browse(path="/github")
+    async with gatewayed(servers) as gateway:
+        tools = (await gateway.ask("tools/list"))["tools"]
+
+    assert [each["inputSchema"] for each in listed[2:]] == [{"type": "object"}]
+    assert "labels" not in json.dumps(listed) + json.dumps(tools) + json.dumps(page.to_json()) + page.text

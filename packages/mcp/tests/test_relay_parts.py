@@ -180,7 +180,8 @@ def test_every_failure_of_ours_says_what_it_is(failure: ToolError, code: int, ou
     error = rpc_error(failure)
 
     assert error.code == code
-    assert error.data == {"error": outward, "message": failure.message, "retryable": failure.retryable}
+    path = {"path": ""} if outward == "ARGS_INVALID" else {}
+    assert error.data == {"error": outward, "message": failure.message, **path, "retryable": failure.retryable}
 
 
 def test_what_is_for_the_operator_stays_with_the_operator() -> None:

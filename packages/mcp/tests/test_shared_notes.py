@@ -14,11 +14,11 @@ from sqlalchemy import text, update
 from toolcrib_core import ChoiceCard
 from toolcrib_mcp.approvals import APPROVALS_LINE, ApprovalBook, ApprovalDesk, StateKey
 from toolcrib_mcp.approvals.continuing import SharedContinuations
+from toolcrib_mcp.browse.cards import PageCard
+from toolcrib_mcp.browse.seen import BREAKPOINT, SeenCards
+from toolcrib_mcp.browse.shared_seen import SECONDS, SharedSeenCards
 from toolcrib_mcp.config import GatewayConfig
 from toolcrib_mcp.errors import ConfigError
-from toolcrib_mcp.gateway.cards import PageCard
-from toolcrib_mcp.gateway.seen import BREAKPOINT, SeenCards
-from toolcrib_mcp.gateway.shared_seen import SECONDS, SharedSeenCards
 from toolcrib_mcp.safeguards import open_safeguards
 from toolcrib_mcp.shared import SHARED_LINE, Notes, SharedDatabase, forget_notes, shared_key
 from toolcrib_mcp.shared.tables import NOTES
@@ -140,6 +140,21 @@ def test_pages_are_stable_over_replicas_as_in_one_process(store: Store) -> None:
     assert [each.card.id for each in together[1]] == ["b", BREAKPOINT, "c"]
     assert together[1][0].line == "b line"
     assert replicas[0].arrange("another client", pages[1]) == SeenCards().arrange("another client", pages[1])
+
+
+@pytest.mark.req("CT-11")
+def test_a_tool_that_was_executed_at_one_replica_counts_as_seen_at_another(store: Store) -> None:
+    one, other, alone = SharedSeenCards(store), SharedSeenCards(store), SeenCards()
+    for each in (one, alone):
+        each.note_used("client", "b")
+    pages = [_page("b", "a"), _page("b", "c", line="changed")]
+
+    together = [other.arrange("client", each) for each in pages]
+
+    assert together == [alone.arrange("client", each) for each in pages]
+    assert [each.line for each in together[0]] == ["b line", BREAKPOINT, "a line"]
+    assert together[1][0].line == "b line"
+    assert BREAKPOINT not in [each.card.id for each in one.arrange("another", pages[0])]
 
 
 def test_what_nobody_looks_at_for_a_day_is_forgotten(store: Store, clock: TurnableClock) -> None:

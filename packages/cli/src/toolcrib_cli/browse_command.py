@@ -15,8 +15,9 @@ from toolcrib_cli.session import with_gateway
 
 if TYPE_CHECKING:
     from toolcrib_core import JsonObject
-    from toolcrib_mcp.gateway import BrowseResult, Gateway
-    from toolcrib_mcp.gateway.cards import PageCard
+    from toolcrib_mcp.browse import BrowseResult
+    from toolcrib_mcp.browse.cards import PageCard
+    from toolcrib_mcp.gateway import Gateway
 
 _NOTHING: Final = "No tool fits. Say it in other words, or look around with `toolcrib browse`."
 _INDENT: Final = 4

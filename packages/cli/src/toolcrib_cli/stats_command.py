@@ -96,7 +96,7 @@ def run_stats(*, choice: Choice, fresh: bool, timeout: float, as_json: bool) -> 
 
 def count_catalogue(hub: HubView) -> CatalogueTokens:
     """The tokens of everything that the servers of a hub list."""
-    from toolcrib_mcp.gateway.cards import tool_card
+    from toolcrib_mcp.browse.cards import tool_card
     from toolcrib_mcp.gateway.digest import digest_of
     from toolcrib_mcp.gateway.surfaces import SURFACES
 

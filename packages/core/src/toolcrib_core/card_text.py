@@ -15,8 +15,6 @@ MAX_TAG_LENGTH = 24
 # A card holds at most 80 tokens of at most 128 bytes; twice that leaves room for what is taken out.
 _WINDOW = 20_480
 _MCP_TRANSPORTS = frozenset({"stdio", "sse", "streamable-http"})
-# Transports whose names are words that many tools are about: they go from the tags, not from the prose.
-_ORDINARY_WORDS = frozenset({"http", "https", "ws", "wss"})
 # Emoji and several scripts need them; every other invisible character could hide text from a person.
 _JOINERS = frozenset("\u200c\u200d")
 
@@ -39,6 +37,17 @@ _WORD_EDGE = re.compile(r"([\s\"'`<>(),;]+)")
 _EMPTY_BRACKETS = re.compile(r"\( ?\)|\[ ?\]|< ?>|` ?`|\" ?\"|' ?'")
 _SPACE_BEFORE_STOP = re.compile(r" (?=[.,;!?](?: |\Z))")
 _ONLY_PUNCTUATION = re.compile(r"[\s!-/:-@\[-`{-~…]*")
+# `stdio`, `over SSE`, `the streamable HTTP transport`. HTTP is what many tools are about: it goes where the text calls
+# it a transport or says what something travels over.
+_TRANSPORT = r"(?:stdio|sse|streamable[-_ ]?https?)"
+_NAMED_TRANSPORT = re.compile(
+    rf"(?:\b(?:over|via|through|using) )?+(?:\bthe )?+(?<![\w/.-]){_TRANSPORT}"
+    rf"(?:(?:,? and |,? or |, |[/&|]){_TRANSPORT}){{0,8}}+(?![\w/])(?: transports?)?+"
+    r"|\b(?:over|via) (?:plain )?+(?:https?|wss?|websockets?)(?!\w|://)"
+    r"|(?<!\w)(?:https?|wss?|websockets?)[- ]transport\b"
+    r"|\btransport ?+(?:[:=]|is\b) ?+[\"'`]?+(?:https?|wss?|websockets?)(?!\w|://)",
+    re.IGNORECASE,
+)
 _NAME_PARTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_.\-\s]+")
 
 
@@ -53,9 +62,9 @@ def card_text(definition: ToolDefinition, *, withhold: Iterable[str] = ()) -> Ca
     """What a card may show of a definition; the description is on one line and not yet cut to size.
 
     Left out are object literals (`…` stands for them), code blocks, sections of examples or schemas, every text in
-    `withhold`, and each word that names a host of `withhold` or of a URL in the metadata. When nothing is left of the
-    description the title speaks, or else the name in words. The tags are the author's first five that are short enough,
-    sorted.
+    `withhold`, each word that names a host of `withhold` or of a URL in the metadata, and the names of transports. When
+    nothing is left of the description the title speaks, or else the name in words. The tags are the author's first five
+    that are short enough, sorted.
     """
     withheld = _Withheld(definition.metadata, withhold)
     tags = [tag for tag in definition.tags if len(tag) <= MAX_TAG_LENGTH and not withheld.spelt_by_tag(tag)]
@@ -78,7 +87,7 @@ class _Withheld:
         transports = {text for key, text in texts if "transport" in key and "://" not in text}
         urls = [*given, *(text for _, text in texts)]
         self._hosts = {match["host"] for url in urls for match in _URL_HOST.finditer(url)} | _bare_hosts(given)
-        self._phrases = {*given, *transports} - _ORDINARY_WORDS
+        self._phrases = {*given, *transports}
         self._tags = {_as_tag(text) for text in (*self._hosts, *given, *transports)} | _MCP_TRANSPORTS
 
     def taken_out_of(self, text: str) -> str:
@@ -86,7 +95,7 @@ class _Withheld:
         kept = self._without_hosts(text)
         line = _prose(kept)
         # Hosts go first because a section may end inside an address, and again because one may be whole only now.
-        bare = self._without_phrases(self._without_hosts(line))
+        bare = _NAMED_TRANSPORT.sub("", self._without_phrases(self._without_hosts(line)))
         return line if kept == text and bare == line else _tidy(bare)
 
     def spelt_by_tag(self, tag: str) -> bool:
@@ -103,7 +112,7 @@ class _Withheld:
     def _without_phrases(self, line: str) -> str:
         for phrase in sorted(self._phrases, key=lambda each: (-len(each), each)):
             if phrase in line.lower():
-                line = re.sub(rf"(?<!\w){re.escape(phrase)}(?!\w)", " ", line, flags=re.IGNORECASE)
+                line = re.sub(rf"(?<!\w){re.escape(phrase)}(?!\w|://)", " ", line, flags=re.IGNORECASE)
         return line
 
 

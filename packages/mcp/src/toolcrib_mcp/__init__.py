@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from toolcrib_core.faces import lazy_face
 
 if TYPE_CHECKING:
+    from toolcrib_mcp.browse import BrowseResult
     from toolcrib_mcp.catalog import (
         Catalog,
         CatalogChange,
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from toolcrib_mcp.front.in_process import connect_service
     from toolcrib_mcp.front.stdio import serve_stdio
     from toolcrib_mcp.gateway import (
-        BrowseResult,
         ExecuteResult,
         Gateway,
         GatewayBehaviour,
@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from toolcrib_mcp.upstreams.opening import upstream_of
 
 _NAMES = {
+    "browse": "BrowseResult",
     "catalog": (
         "Catalog CatalogChange CatalogReport CatalogSnapshot HydrationResult ToolFinding ToolIdParts UpstreamTerms"
     ),
@@ -92,7 +93,7 @@ _NAMES = {
     "front.http": "HttpFrontSettings http_app serve_http",
     "front.in_process": "connect_service",
     "front.stdio": "serve_stdio",
-    "gateway": "BrowseResult ExecuteResult Gateway GatewayBehaviour GatewayService ResultEnvelope open_gateway_service",
+    "gateway": "ExecuteResult Gateway GatewayBehaviour GatewayService ResultEnvelope open_gateway_service",
     "hub": "Hub HubLimits HubServer HubStatus ServerStatus",
     "policy": "Policy PolicySource",
     "proxy": "ProxyRuntime ProxyService",

@@ -36,6 +36,9 @@ OUTWARD_CODES: Final = frozenset(
 )
 """Every code that a client may meet."""
 
+# The errors of `tool_browse` and of arguments have one shape.
+_WITH_PATH: Final = frozenset({ARGS_INVALID, "PATH_INVALID", "PATH_NOT_FOUND"})
+
 MAX_TOLD_VIOLATIONS: Final = 50
 """Of so many violations all is told, and of those beyond only where they are."""
 
@@ -71,7 +74,10 @@ _BY_CATEGORY: Mapping[ToolErrorCategory, str] = {
 
 
 def outward(error: ToolError) -> dict[str, Any]:
-    """The error as a client reads it: `error`, `message`, `retryable`; if known `hint`, `excerpt`, `path`, `details`.
+    """The error as a client reads it: `error`, `message`, `retryable`; if known `hint`, `excerpt`, `details`.
+
+    `ARGS_INVALID`, `PATH_INVALID` and `PATH_NOT_FOUND` always have a `path`: the browse path that was asked for, or the
+    JSON pointer of the first wrong argument; empty where there is none.
 
     The `excerpt` is what the server or program answered in its own words, bounded and marked. What a server wrote
     beside the protocol, such as the end of its standard error, stays here. What the contract of a tool promises beside
@@ -87,6 +93,8 @@ def outward(error: ToolError) -> dict[str, Any]:
         told["excerpt"] = said
     if isinstance(details.get("path"), str):
         told["path"] = details.pop("path")
+    elif told["error"] in _WITH_PATH:
+        told["path"] = _first_pointer(details)
     told["retryable"] = error.retryable
     if details:
         told["details"] = details
@@ -124,6 +132,14 @@ def _without_withheld(value: Any) -> Any:
     if isinstance(value, list):
         return [_without_withheld(each) for each in value]
     return _for_clients(value) if isinstance(value, dict) else value
+
+
+def _first_pointer(details: Mapping[str, Any]) -> str:
+    """The place of the first wrong argument; empty where none is wrong for itself."""
+    violations = details.get("violations")
+    faults = violations if isinstance(violations, list) else [details]
+    pointers = (each.get("pointer") for each in faults if isinstance(each, dict))
+    return next((each for each in pointers if isinstance(each, str)), "")
 
 
 def _shorten_violations(details: dict[str, Any]) -> None:

@@ -8,14 +8,12 @@ from toolcrib_core.faces import lazy_face
 
 if TYPE_CHECKING:
     from toolcrib_mcp.gateway.behaviour import GatewayBehaviour
-    from toolcrib_mcp.gateway.browsing import BrowseResult
     from toolcrib_mcp.gateway.envelope import ExecuteResult, KeptPart, ResultEnvelope
     from toolcrib_mcp.gateway.gateway import Gateway
     from toolcrib_mcp.gateway.opening import open_gateway_service
     from toolcrib_mcp.gateway.service import GatewayService
 
 _HOMES = {
-    "BrowseResult": "browsing",
     "ExecuteResult": "envelope",
     "Gateway": "gateway",
     "GatewayBehaviour": "behaviour",
@@ -26,7 +24,6 @@ _HOMES = {
 }
 
 __all__ = [
-    "BrowseResult",
     "ExecuteResult",
     "Gateway",
     "GatewayBehaviour",

@@ -15,17 +15,17 @@ from toolcrib_core import (
     validate_arguments,
 )
 from toolcrib_core.wording import quoted
-from toolcrib_mcp.gateway.compact_schema import without_prose
+from toolcrib_mcp.browse.compact_schema import without_prose
 from toolcrib_mcp.gateway.envelope import ExecuteResult
 from toolcrib_mcp.gateway.failing_schema import failing_schema
 from toolcrib_mcp.gateway.references import resolve_references
-from toolcrib_mcp.gateway.sizing import json_text
 from toolcrib_mcp.proxy.embedding import lone_request
 from toolcrib_mcp.proxy.results import in_words_of_caller
+from toolcrib_mcp.rpc.codec import json_text
 
 if TYPE_CHECKING:
     from toolcrib_mcp.catalog import HydrationResult
-    from toolcrib_mcp.front import Request
+    from toolcrib_mcp.front import Caller, Request
     from toolcrib_mcp.gateway.screening import Screen
     from toolcrib_mcp.gateway.shelf import Shelf
     from toolcrib_mcp.proxy import ProxyRuntime
@@ -60,7 +60,7 @@ class Executor:
             RpcError: The server answered with an error that only the client itself can act on.
         """
         request = lone_request() if request is None else request
-        tool = await self.hydrated(tool_id)
+        tool = await self.hydrated(tool_id, caller=request.caller)
         try:
             return await self._called(tool, {} if args is None else args, request, check)
         except ToolError as error:
@@ -80,18 +80,20 @@ class Executor:
             repeatable=risk.idempotent or not risk.may_write,
         )
 
-    async def hydrated(self, tool_id: str) -> HydrationResult:
-        """All about one tool, by any form of its id.
+    async def hydrated(self, tool_id: str, *, caller: Caller) -> HydrationResult:
+        """All about one tool, by any form of its id; it counts as seen by the caller.
 
         Raises:
-            ToolError: As `ProxyRuntime.hydrate`; the hint has what took the place of a tool that has changed.
+            ToolError: As `ProxyRuntime.find`; the hint has what took the place of a tool that has changed.
         """
         try:
-            return await self._runtime.hydrate(tool_id)
+            tool = await self._runtime.find(tool_id)
         except UnknownVersion as error:
             raise _replaced(error) from None
         except (ResolutionError, InvalidToolId) as error:
             raise self._by_path(tool_id, error) from None
+        await self._runtime.note_used(tool, caller=caller)
+        return tool
 
     def _by_path(self, tool_id: str, error: ToolError) -> ToolError:
         """For the path of several tools in place of an id: how to see them."""

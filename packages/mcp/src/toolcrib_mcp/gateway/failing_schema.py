@@ -7,9 +7,8 @@ from typing import Any, Final
 
 from toolcrib_core import count_tokens
 from toolcrib_core.schema.pointers import split_pointer
-from toolcrib_mcp.gateway.compact_schema import compact_schema, without_prose
-from toolcrib_mcp.gateway.sizing import json_text
-from toolcrib_mcp.rpc.codec import decode
+from toolcrib_mcp.browse.compact_schema import compact_schema, without_prose
+from toolcrib_mcp.rpc.codec import decode, json_text
 
 FAILING_TOKENS: Final = 300
 """What the schema in an error may take."""

@@ -7,12 +7,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from toolcrib_core import ToolError
+from toolcrib_mcp.browse.cards import whole_definition
 from toolcrib_mcp.gateway.behaviour import GatewayBehaviour
-from toolcrib_mcp.gateway.browsing import Browser, BrowseResult
-from toolcrib_mcp.gateway.cards import whole_definition
 from toolcrib_mcp.gateway.envelope import ExecuteResult
 from toolcrib_mcp.gateway.executing import Executor
-from toolcrib_mcp.gateway.meta_tools import Detail
 from toolcrib_mcp.gateway.screening import Screen
 from toolcrib_mcp.gateway.shelf import Shelf
 from toolcrib_mcp.gateway.viewing import Viewer
@@ -20,10 +18,10 @@ from toolcrib_mcp.outward import UPSTREAM_ERROR, outward_code
 from toolcrib_mcp.proxy.embedding import lone_request
 from toolcrib_mcp.proxy.results import failure
 from toolcrib_mcp.proxy.runtime import ProxyRuntime
-from toolcrib_mcp.safeguards.call import LOCAL
 
 if TYPE_CHECKING:
     from toolcrib_core import Embedder
+    from toolcrib_mcp.browse import BrowseResult, Detail
     from toolcrib_mcp.front.service import Caller, Request
     from toolcrib_mcp.hub.view import HubView
     from toolcrib_mcp.relay import Relay
@@ -58,12 +56,12 @@ class Gateway:
         shelf = None if artifacts is None else Shelf(artifacts)
         self.hub = hub
         self._runtime = ProxyRuntime(
-            hub, relay=relay, cache_stable=chosen.cache_stable, patience=chosen.patience, checkpoint=checkpoint
-        )
-        self._browser = Browser(
-            self._runtime,
+            hub,
+            relay=relay,
             cache_stable=chosen.cache_stable,
-            limit=chosen.browse_limit,
+            browse_limit=chosen.browse_limit,
+            patience=chosen.patience,
+            checkpoint=checkpoint,
             embedder=embedder,
             shared=shared,
         )
@@ -88,10 +86,9 @@ class Gateway:
         """One page of tools, by what is to be done or by a path: exactly one of them.
 
         Raises:
-            ToolError: As `Browser.browse`; `details["path"]` is the path that was asked for.
+            ToolError: As `ProxyRuntime.browse`.
         """
-        client = client_of(_asking(caller))
-        return await self._browser.browse(query=query, path=path, limit=limit, detail=detail, client=client)
+        return await self._runtime.browse(query=query, path=path, limit=limit, detail=detail, caller=caller)
 
     async def definition(self, tool_id: str, *, caller: Caller | None = None) -> ExecuteResult:
         """Everything that its server says about one tool, by any form of its id; kept in parts if it is too large.
@@ -99,10 +96,11 @@ class Gateway:
         Raises:
             ToolError: As `Executor.hydrated`.
         """
-        tool = await self._executor.hydrated(tool_id)
+        caller = _asking(caller)
+        tool = await self._executor.hydrated(tool_id, caller=caller)
         texts = whole_definition(tool)
         result: dict[str, Any] = {"content": [{"type": "text", "text": each} for each in texts]}
-        screened = await self._screen.screened(result, tool_id=tool.tool_id, caller=_asking(caller), repeatable=True)
+        screened = await self._screen.screened(result, tool_id=tool.tool_id, caller=caller, repeatable=True)
         if screened.envelope is None:
             result["content"] = [{"type": "text", "text": "\n".join(texts)}]
         return screened
@@ -151,11 +149,11 @@ class Gateway:
 
     def search_with(self, embedder: Embedder) -> None:
         """Find tools by meaning, too, from now on."""
-        self._browser.embedder = embedder
+        self._runtime.search_with(embedder)
 
     def forget(self, conversation: str) -> None:
         """A client has gone: forget what it has seen."""
-        self._browser.forget(conversation)
+        self._runtime.forget(conversation)
 
     async def aclose(self) -> None:
         """Stop every call that waits for a client."""
@@ -168,11 +166,6 @@ class Gateway:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
-
-
-def client_of(caller: Caller) -> str:
-    """Whose pages are kept stable: a conversation's; and of requests that stand alone, a principal's."""
-    return caller.conversation or f"principal {caller.principal or LOCAL}"
 
 
 def _asking(caller: Caller | None) -> Caller:

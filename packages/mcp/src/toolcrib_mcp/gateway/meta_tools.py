@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-Detail: TypeAlias = Literal["card", "schema"]
-
-MAX_LIMIT: Final = 50
-"""How many tools one page may have."""
+if TYPE_CHECKING:
+    from toolcrib_mcp.browse import Detail
 
 BROWSE: Final = "tool_browse"
 EXECUTE: Final = "tool_execute"

@@ -15,12 +15,12 @@ from toolcrib_mcp.gateway.sizing import (
     MAX_MEDIA,
     is_light,
     is_media,
-    json_text,
     json_values,
     text_of,
     utf8,
     without_repetition,
 )
+from toolcrib_mcp.rpc.codec import json_text
 
 BRIEF_TOKENS: Final = 48
 """A block of up to so many tokens passes as it is, beside what stands for the large ones."""

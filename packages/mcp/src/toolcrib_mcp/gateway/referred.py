@@ -13,10 +13,9 @@ from toolcrib_core import JsonValue
 from toolcrib_core.schema.pointers import MISSING, look_up, split_pointer
 from toolcrib_core.wording import kind_of, quoted
 from toolcrib_mcp.errors import GatewayError
-from toolcrib_mcp.gateway.sizing import json_text
 from toolcrib_mcp.gateway.viewing import kind_of_artifact
 from toolcrib_mcp.outward import ARGS_INVALID
-from toolcrib_mcp.rpc.codec import decode
+from toolcrib_mcp.rpc.codec import decode, json_text
 from toolcrib_store import ArtifactInfo
 
 MAX_OPERATIONS: Final = 1_000

@@ -14,9 +14,10 @@ from toolcrib_mcp.front.service import Caller
 from toolcrib_mcp.gateway.envelope import META_ENVELOPE, ExecuteResult, KeptPart, ResultEnvelope
 from toolcrib_mcp.gateway.parts import Part, TakenApart, take_apart
 from toolcrib_mcp.gateway.shelf import Shelf
-from toolcrib_mcp.gateway.sizing import is_surely_small, json_text, tokens_of, utf8
+from toolcrib_mcp.gateway.sizing import is_surely_small, tokens_of, utf8
 from toolcrib_mcp.gateway.telling import Digested, digest, selectors_of, tell_kept, tell_lost
 from toolcrib_mcp.relay.questions import asks
+from toolcrib_mcp.rpc.codec import json_text
 from toolcrib_store import ArtifactInfo, NewArtifact, QuotaExceeded, StoreError
 
 # Beyond it, counting takes longer than handing the work to a thread.

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from toolcrib_core import ToolError, UnknownTool
 from toolcrib_core.wording import quoted
+from toolcrib_mcp.browse.browser import BrowseResult, check_browse, with_path
 from toolcrib_mcp.front.envelope import INVALID_PARAMS
 from toolcrib_mcp.front.feed import LIST_CHANGED, Feed, Notice
 from toolcrib_mcp.front.service import Caller, Request, ServerFace
-from toolcrib_mcp.gateway.browsing import BrowseResult, check_browse, with_path
 from toolcrib_mcp.gateway.digest import CatalogDigest
 from toolcrib_mcp.gateway.gateway import Gateway
 from toolcrib_mcp.gateway.meta_tools import (

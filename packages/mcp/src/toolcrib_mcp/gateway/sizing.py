@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from toolcrib_core import count_tokens
 from toolcrib_mcp.firewall import UnreadableJson, read_json
-from toolcrib_mcp.rpc.codec import encode_message
+from toolcrib_mcp.rpc.codec import json_text
 
 MAX_MEDIA: Final = 4
 """So many pictures and sounds of a result pass as they are."""
@@ -105,16 +105,6 @@ def text_of(block: object) -> str | None:
     if isinstance(block, Mapping) and block.get("type") == "text" and isinstance(block.get("text"), str):
         return str(block["text"])
     return None
-
-
-def json_text(value: object) -> str:
-    """A value as compact JSON.
-
-    Raises:
-        TypeError: It is nested too deeply to be written down.
-    """
-    wrapped = encode_message({"": value})
-    return wrapped[len(b'{"":') : -len(b"}\n")].decode()
 
 
 def json_values(texts: Sequence[str]) -> list[Any]:

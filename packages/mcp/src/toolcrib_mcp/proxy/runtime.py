@@ -6,9 +6,20 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from toolcrib_core import ArgumentError, InvalidToolId, ResolutionError, ToolError, ToolRisk, validate_arguments
+from toolcrib_core import (
+    ArgumentError,
+    CatalogError,
+    InvalidToolId,
+    ResolutionError,
+    ToolError,
+    ToolRisk,
+    validate_arguments,
+)
+from toolcrib_mcp.browse.browser import Browser, BrowseResult, Detail
+from toolcrib_mcp.browse.seen import client_key
 from toolcrib_mcp.catalog import HydrationResult
-from toolcrib_mcp.errors import UpstreamError
+from toolcrib_mcp.errors import GatewayError, UpstreamError
+from toolcrib_mcp.outward import HYDRATE_FAILED, outward_code
 from toolcrib_mcp.proxy.embedding import lone_request
 from toolcrib_mcp.proxy.meta_tools import HYDRATE
 from toolcrib_mcp.proxy.missing import MissingServers
@@ -19,10 +30,12 @@ from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.safeguards.call import GuardedCall, RiskCheck
 
 if TYPE_CHECKING:
-    from toolcrib_mcp.front import Request
+    from toolcrib_core import Embedder
+    from toolcrib_mcp.front import Caller, Request
     from toolcrib_mcp.hub.view import HubView
     from toolcrib_mcp.relay import Relay
     from toolcrib_mcp.safeguards.checkpoint import Checkpoint
+    from toolcrib_store import Store
 
 CALL: Final = "tools/call"
 
@@ -31,12 +44,15 @@ _ANSWERS: Final = ("inputResponses", "requestState")
 
 
 class ProxyRuntime:
-    """The tools of a hub: a list that costs little to read, one definition at a time, and calls checked beforehand.
+    """The tools of a hub: pages of cards, a stripped list, one definition at a time, and calls that are checked first.
 
-    It needs no client: whatever has an event loop may use it. `names` is how tools are named in the list; every form
-    is accepted back. The list is always in the order of the ids, and a tool whose card does not change keeps its bytes,
-    so `cache_stable`, which orders what is browsed for prompt caches, changes nothing about it. `patience` is how many
-    seconds a list waits, once, for a server that is being started. With a `checkpoint` every call passes that first.
+    Both modes use it: the proxy lists, the gateway browses. It needs no client; a call without a `caller` or `request`
+    is that of the local user. `names` is how tools are named in the list; every form is accepted back.
+
+    With `cache_stable` each client gets the tools that it has browsed, hydrated or executed first, unchanged, by id;
+    then a marker; then the new ones by id. The list is by id anyway, and has no marker. What clients have seen is in
+    the `shared` store, if there is one. `patience` is how many seconds a list or page waits, once, for a server that
+    is being started. With a `checkpoint` every call passes that first.
     """
 
     def __init__(
@@ -46,15 +62,37 @@ class ProxyRuntime:
         relay: Relay | None = None,
         names: NameForm = "id",
         cache_stable: bool = False,
+        browse_limit: int = 8,
         patience: float = 10.0,
         checkpoint: Checkpoint | None = None,
+        embedder: Embedder | None = None,
+        shared: Store | None = None,
     ) -> None:
         self.hub = hub
         self._checkpoint = checkpoint
         self.relay = _relay_of(hub) if relay is None else relay
-        self.cache_stable = cache_stable
         self.missing = MissingServers(hub, patience=patience)
         self._stripper = Stripper(names)
+        self._browser = Browser(
+            hub, self.missing, cache_stable=cache_stable, limit=browse_limit, embedder=embedder, shared=shared
+        )
+
+    async def browse(
+        self,
+        *,
+        query: str | None = None,
+        path: str | None = None,
+        limit: int | None = None,
+        detail: Detail = "card",
+        caller: Caller | None = None,
+    ) -> BrowseResult:
+        """One page of tools, by a query in words or by a path: exactly one of them.
+
+        Raises:
+            ToolError: As `Browser.browse`; `details["path"]` is the path that was asked for.
+        """
+        client = client_key(_asking(caller))
+        return await self._browser.browse(query=query, path=path, limit=limit, detail=detail, client=client)
 
     async def list_tools(self) -> list[dict[str, Any]]:
         """Every listed tool, stripped to name, description and the schema that says nothing, ascending by id.
@@ -78,13 +116,42 @@ class ProxyRuntime:
         ready = self._stripper.stripped(snapshot)
         return await asyncio.to_thread(self._stripper.strip, snapshot) if ready is None else ready
 
-    async def hydrate(self, tool_id: str) -> HydrationResult:
-        """All about one tool, by any form of its id; asking again for the same one costs nothing.
+    async def hydrate(self, tool_id: str, *, caller: Caller | None = None) -> HydrationResult:
+        """All about one tool, by any form of its id; it counts as seen by the caller.
+
+        Raises:
+            GatewayError: The id means no tool, or several; the code is `HYDRATE_FAILED`, `details["cause"]` has the
+                code with which a call of the tool fails.
+            ToolChanged: The tool is withheld.
+            UpstreamUnavailable: The tools of the server that the id names are not known.
+        """
+        try:
+            tool = await self.find(tool_id)
+        except (ResolutionError, InvalidToolId, CatalogError) as error:
+            raise _hydrate_failed(error) from error
+        await self.note_used(tool, caller=caller)
+        return tool
+
+    async def note_used(self, tool: HydrationResult, *, caller: Caller | None) -> None:
+        """Count a tool as seen by the caller."""
+        await self._browser.note_used(client_key(_asking(caller)), tool.tool_id)
+
+    def forget(self, client: str) -> None:
+        """The client has gone: forget what it has seen."""
+        self._browser.forget(client)
+
+    def search_with(self, embedder: Embedder) -> None:
+        """Find tools by meaning, too, from now on."""
+        self._browser.embedder = embedder
+
+    async def find(self, tool_id: str) -> HydrationResult:
+        """As `hydrate`, for a call: the errors say what is wrong with the id, and nothing counts as seen.
 
         Raises:
             ResolutionError: No tool has the id; the hint has the nearest ones.
             InvalidToolId: It is not an id in any form.
             DuplicateTool: Several tools claim it, and none is served.
+            ToolChanged: The tool is withheld.
             UpstreamUnavailable: The tools of the server that the id names are not known.
         """
         try:
@@ -107,17 +174,18 @@ class ProxyRuntime:
         `request` is that of the client on whose behalf it happens: progress, questions and cancellation are its own.
 
         Raises:
-            ToolError: As `hydrate`.
+            ToolError: As `find`.
             ArgumentError: The arguments do not satisfy the schema; `details["violations"]` lists every place.
             GatewayError: The server answered with a JSON-RPC error, which is in the details.
             UpstreamError: The server could not be asked, or gave no answer that can be used.
             UnknownOutcome: The connection was lost on the call, and the tool may have done its work.
             RpcError: The server answered with an error that only the client itself can act on.
         """
-        tool = await self.hydrate(tool_id)
+        request = lone_request() if request is None else request
+        tool = await self.find(tool_id)
+        await self.note_used(tool, caller=request.caller)
         try:
-            arguments = _validated(tool, {} if args is None else args)
-            return await self.call(tool, arguments, request=lone_request() if request is None else request)
+            return await self.call(tool, _validated(tool, {} if args is None else args), request=request)
         except ToolError as error:
             raise in_words_of_caller(error, tool, tool_id) from None
 
@@ -169,6 +237,15 @@ class ProxyRuntime:
     def risk_of(self, tool: HydrationResult) -> ToolRisk:
         """What the tool may do, as the operator sees it."""
         return self.hub.server(tool.upstream).risk_of(tool)
+
+
+def _asking(caller: Caller | None) -> Caller:
+    return lone_request().caller if caller is None else caller
+
+
+def _hydrate_failed(error: ToolError) -> GatewayError:
+    details = {**error.details, "cause": outward_code(error)}
+    return GatewayError(error.message, code=HYDRATE_FAILED, category=error.category, hint=error.hint, details=details)
 
 
 def _relay_of(hub: HubView) -> Relay:

@@ -78,6 +78,7 @@ class ProxyService:
 
     async def end(self, conversation: str) -> None:
         """A client has gone: forget what was kept for it."""
+        self._runtime.forget(conversation)
         await self._runtime.relay.end(conversation)
 
     async def aclose(self) -> None:
@@ -107,14 +108,14 @@ class ProxyService:
                 execution = read_execute(arguments)
                 return await self._runtime.execute(execution.tool_id, execution.args, request=request)
             if name == HYDRATE:
-                return hydration(await self._runtime.hydrate(read_hydrate(arguments)))
+                return hydration(await self._runtime.hydrate(read_hydrate(arguments), caller=request.caller))
         except ToolError as error:
             return failure(error)
         return failure(not_by_name(await self._listed(name)))
 
     async def _listed(self, name: str) -> str:
         try:
-            hydrated = await self._runtime.hydrate(name)
+            hydrated = await self._runtime.find(name)
         except ToolError as error:
             raise RpcError(INVALID_PARAMS, f"Unknown tool: {quoted(name)}", outward(error)) from None
         return hydrated.tool_id

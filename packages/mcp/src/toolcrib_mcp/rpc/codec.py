@@ -56,6 +56,16 @@ def encode_message(message: Mapping[str, Any]) -> bytes:
         return _encode_slowly(message)
 
 
+def json_text(value: object) -> str:
+    """A value as compact JSON.
+
+    Raises:
+        TypeError: It is nested too deeply to be written down.
+    """
+    wrapped = encode_message({"": value})
+    return wrapped[len(b'{"":') : -len(b"}\n")].decode()
+
+
 def decode(line: bytes) -> object:
     """The JSON value of a line, with every integer exact.
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from toolcrib_core import JsonValue, count_tokens
 from toolcrib_core.json_values import thaw
-from toolcrib_mcp.gateway.sizing import json_text
+from toolcrib_mcp.rpc.codec import json_text
 
 SCHEMA_TOKENS: Final = 400
 """What one schema may take."""

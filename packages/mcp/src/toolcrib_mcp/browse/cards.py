@@ -17,7 +17,7 @@ from toolcrib_core import (
     truncate_description,
 )
 from toolcrib_core.wording import count
-from toolcrib_mcp.gateway.sizing import json_text
+from toolcrib_mcp.rpc.codec import json_text
 from toolcrib_mcp.views.visible import visible
 
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from toolcrib_core import (
     CARD_MAX_TOKENS,
@@ -18,19 +19,24 @@ from toolcrib_core import (
     count_tokens,
 )
 from toolcrib_core.wording import count, listed, shown
+from toolcrib_mcp.browse.cards import PageCard, node_card, tool_card
+from toolcrib_mcp.browse.compact_schema import SCHEMA_TOKENS, compact_schema
+from toolcrib_mcp.browse.seen import BREAKPOINT, SeenCards
+from toolcrib_mcp.browse.shared_seen import SharedSeenCards
 from toolcrib_mcp.catalog import CatalogSnapshot
 from toolcrib_mcp.errors import GatewayError
-from toolcrib_mcp.gateway.cards import PageCard, node_card, tool_card
-from toolcrib_mcp.gateway.compact_schema import SCHEMA_TOKENS, compact_schema
-from toolcrib_mcp.gateway.meta_tools import MAX_LIMIT, Detail
-from toolcrib_mcp.gateway.seen import BREAKPOINT, SeenCards
-from toolcrib_mcp.gateway.shared_seen import SharedSeenCards
-from toolcrib_mcp.gateway.sizing import json_text
 from toolcrib_mcp.outward import ARGS_INVALID
+from toolcrib_mcp.rpc.codec import json_text
 
 if TYPE_CHECKING:
-    from toolcrib_mcp.proxy import ProxyRuntime
+    from toolcrib_mcp.hub.view import HubView
+    from toolcrib_mcp.proxy.missing import MissingServers
     from toolcrib_store import Store
+
+Detail: TypeAlias = Literal["card", "schema"]
+
+MAX_LIMIT: Final = 50
+"""How many tools one page may have."""
 
 MAX_SCHEMAS: Final = 3
 """How many hits a browse may show the schemas of."""
@@ -70,20 +76,22 @@ class _Found(NamedTuple):
 class Browser:
     """Shows the tools of a hub page by page.
 
-    With `cache_stable` each client gets what it has seen before first, unchanged, and notes at the end; what it has
-    seen is in the `shared` store, if there is one.
+    With `cache_stable` each client gets the tools that it has seen, hydrated or executed first, unchanged, and notes at
+    the end; what it has seen is in the `shared` store, if there is one.
     """
 
     def __init__(
         self,
-        runtime: ProxyRuntime,
+        hub: HubView,
+        missing: MissingServers,
         *,
         cache_stable: bool = False,
         limit: int = 8,
         embedder: Embedder | None = None,
         shared: Store | None = None,
     ) -> None:
-        self._runtime = runtime
+        self._hub = hub
+        self._missing = missing
         self._limit = limit
         self.embedder = embedder
         """Finds tools by meaning, too; it may come later, when it is ready."""
@@ -116,6 +124,19 @@ class Browser:
         except ToolError as error:
             raise with_path(error, path) from None
 
+    async def note_used(self, client: str, tool_id: str) -> None:
+        """Count a tool that was hydrated or executed as seen."""
+        if not self._stable:
+            return
+        if self._shared_seen is None:
+            self._seen.note_used(client, tool_id)
+            return
+        from toolcrib_store import StoreError
+
+        # The order of later pages is not worth a call that fails.
+        with suppress(StoreError):
+            await asyncio.to_thread(self._shared_seen.note_used, client, tool_id)
+
     def forget(self, client: str) -> None:
         """The client has gone."""
         self._seen.forget(client)
@@ -126,17 +147,17 @@ class Browser:
         check_browse(query, path, limit)
         # A path that is only a namespace names its server, too.
         named = str(query) if path is None else f"{path}/"
-        await self._runtime.missing.start(named)
-        snapshot = self._runtime.hub.catalog.snapshot()
+        await self._missing.start(named)
+        snapshot = self._hub.catalog.snapshot()
         if not len(snapshot):
-            self._runtime.missing.check_any()
+            self._missing.check_any()
         try:
             found = await self._found(snapshot, str(query), limit) if path is None else _at(snapshot, path, limit)
         except PathNotFound:
-            server = self._runtime.missing.server_of(named)
+            server = self._missing.server_of(named)
             if server is None:
                 raise
-            raise self._runtime.missing.failure_of(server) from None
+            raise self._missing.failure_of(server) from None
         schemas = await asyncio.to_thread(_schemas, snapshot, found.cards) if detail == "schema" else {}
         cards = await self._arranged(client, found.cards) if self._stable else found.cards
         return BrowseResult(
@@ -145,7 +166,7 @@ class Browser:
             cards=tuple(cards),
             schemas=schemas,
             total=found.total,
-            unavailable=self._runtime.missing.told(),
+            unavailable=self._missing.told(),
         )
 
     async def _arranged(self, client: str, page: list[PageCard]) -> list[PageCard]:
@@ -164,8 +185,8 @@ class Browser:
 
     def _note(self, note: str, withheld: Mapping[str, int]) -> str:
         """The note, which servers are starting or failed, and whose tools are withheld: as much as has room."""
-        starting = self._runtime.missing.starting
-        failed = [each for each in self._runtime.missing.names if each not in starting]
+        starting = self._missing.starting
+        failed = [each for each in self._missing.names if each not in starting]
         more: list[tuple[str, str]] = []
         if starting:
             names = ", ".join(map(shown, starting))
@@ -209,7 +230,8 @@ def _at(snapshot: CatalogSnapshot, path: str, limit: int | None) -> _Found:
     every = (
         node_card(each) if isinstance(each, TreeNode) else _scored(snapshot, each.tool_id, None) for each in entries
     )
-    fitting = [each for each in every if each is not None]
+    # None of them has a score, so the order of cards is that of the ids.
+    fitting = sorted((each for each in every if each is not None), key=lambda each: each.card.id)
     cards = fitting if limit is None else fitting[:limit]
     rest = len(fitting) - len(cards)
     note = f"{count(rest, 'more entry', 'more entries')} with a higher limit." if rest else ""

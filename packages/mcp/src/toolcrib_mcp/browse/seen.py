@@ -1,13 +1,17 @@
-"""What a client has seen of the catalogue, so that what it reads again is the same to the byte."""
+"""The tools that each client has seen, hydrated or executed: their cards come first and keep their bytes."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from toolcrib_core import ChoiceCard
-from toolcrib_mcp.gateway.cards import PageCard
+from toolcrib_mcp.browse.cards import PageCard
+from toolcrib_mcp.safeguards.call import LOCAL
+
+if TYPE_CHECKING:
+    from toolcrib_mcp.front.service import Caller
 
 BREAKPOINT: Final = "__cache_breakpoint__"
 """The id of the card that stands between what was seen before and what is new."""
@@ -22,13 +26,13 @@ _MARKER = PageCard(
 
 
 class SeenCards:
-    """The cards that each client was shown, as they were at first.
+    """The tools that each client has seen; a card that was shown stays as it was at first.
 
     The client that came back least recently is forgotten first, and so is what a client saw least recently.
     """
 
     def __init__(self) -> None:
-        self._clients: OrderedDict[str, OrderedDict[str, PageCard]] = OrderedDict()
+        self._clients: OrderedDict[str, OrderedDict[str, PageCard | None]] = OrderedDict()
 
     def arrange(self, client: str, page: Sequence[PageCard]) -> list[PageCard]:
         """The page for this client: what it has seen as it was then, a marker, and what is new; each part by id.
@@ -36,24 +40,39 @@ class SeenCards:
         Nothing is left out, and the marker is there only between two parts.
         """
         seen = self._of(client)
-        known = {each.card.id: seen[each.card.id] for each in page if each.card.id in seen}
+        # A tool that was hydrated or executed before any page showed it is frozen as this page shows it.
+        known = {each.card.id: seen[each.card.id] or each for each in page if each.card.id in seen}
         for tool_id, card in ({each.card.id: each for each in page} | known).items():
-            seen[tool_id] = card
-            seen.move_to_end(tool_id)
-        while len(seen) > MAX_SEEN:
-            seen.popitem(last=False)
+            self._remember(seen, tool_id, card)
         return arranged(page, known)
+
+    def note_used(self, client: str, tool_id: str) -> None:
+        """Count a tool that was hydrated or executed as seen."""
+        seen = self._of(client)
+        self._remember(seen, tool_id, seen.get(tool_id))
 
     def forget(self, client: str) -> None:
         """The client has gone."""
         self._clients.pop(client, None)
 
-    def _of(self, client: str) -> OrderedDict[str, PageCard]:
+    @staticmethod
+    def _remember(seen: OrderedDict[str, PageCard | None], tool_id: str, card: PageCard | None) -> None:
+        seen[tool_id] = card
+        seen.move_to_end(tool_id)
+        while len(seen) > MAX_SEEN:
+            seen.popitem(last=False)
+
+    def _of(self, client: str) -> OrderedDict[str, PageCard | None]:
         seen = self._clients.setdefault(client, OrderedDict())
         self._clients.move_to_end(client)
         while len(self._clients) > MAX_CLIENTS:
             self._clients.popitem(last=False)
         return seen
+
+
+def client_key(caller: Caller) -> str:
+    """The client whose pages are kept stable: a session, or a principal whose requests stand alone."""
+    return caller.conversation or f"principal {caller.principal or LOCAL}"
 
 
 def arranged(page: Sequence[PageCard], known: Mapping[str, PageCard]) -> list[PageCard]:
