@@ -92,6 +92,7 @@ def _modules(source: Path) -> list[str]:
     return [".".join(file.relative_to(source.parent).with_suffix("").parts).removesuffix(".__init__") for file in files]
 
 
+@pytest.mark.req("D4-1.3h")
 def test_core_imports_nothing_but_what_is_listed(tree: TreeCopy) -> None:
     imported = _external_imports(tree)
 

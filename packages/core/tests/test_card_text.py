@@ -30,7 +30,7 @@ def shown(description: str, *, withhold: tuple[str, ...] = (), **fields: Any) ->
     return card_text(define(description, **fields), withhold=withhold).description
 
 
-@pytest.mark.req("GW-2.2")
+@pytest.mark.req("GW-2.2", "D4-2.2a")
 @pytest.mark.parametrize(
     "stuffing",
     [
@@ -61,7 +61,7 @@ def test_a_schema_in_the_description_is_not_on_the_card(stuffing: str) -> None:
         assert trace not in text
 
 
-@pytest.mark.req("GW-2.2")
+@pytest.mark.req("GW-2.2", "D4-2.2c")
 @pytest.mark.parametrize(
     "stuffing",
     [
@@ -80,7 +80,7 @@ def test_an_example_in_the_description_is_not_on_the_card(stuffing: str) -> None
     assert "4111" not in text
 
 
-@pytest.mark.req("GW-2.2")
+@pytest.mark.req("GW-2.2", "D4-2.2a", "D4-2.2b", "D4-2.2c", "D4-2.2d", "D4-7a")
 def test_neither_schemas_examples_nor_metadata_of_the_definition_reach_any_field_of_the_card() -> None:
     definition = define(
         "Take a payment.",
@@ -96,7 +96,7 @@ def test_neither_schemas_examples_nor_metadata_of_the_definition_reach_any_field
     assert "secret" not in made.model_dump_json()
 
 
-@pytest.mark.req("GW-2.2")
+@pytest.mark.req("GW-2.2", "D4-2.2e")
 @pytest.mark.parametrize(
     "mention",
     [
@@ -146,7 +146,7 @@ def test_other_addresses_and_what_only_looks_like_the_server_s_stay() -> None:
     assert text == prose
 
 
-@pytest.mark.req("GW-2.2")
+@pytest.mark.req("GW-2.2", "D4-2.2g")
 @pytest.mark.parametrize("fields", [{"withhold": ("stdio",)}, {"metadata": {"transport": "stdio"}}])
 def test_the_transport_is_neither_in_the_description_nor_among_the_tags(fields: dict[str, Any]) -> None:
     withhold = fields.pop("withhold", ())
@@ -155,7 +155,7 @@ def test_the_transport_is_neither_in_the_description_nor_among_the_tags(fields: 
     assert card_text(definition, withhold=withhold) == ("Take a payment.", ("money",))
 
 
-@pytest.mark.req("CT-12", "GW-2.2")
+@pytest.mark.req("CT-12", "GW-2.2", "D4-2.2f")
 @pytest.mark.parametrize(
     ("prose", "expected"),
     [
@@ -189,14 +189,14 @@ def test_prose_about_http_and_words_that_hold_such_a_name_stay(prose: str) -> No
     assert shown(prose) == prose
 
 
-@pytest.mark.req("CT-12", "GW-2.2")
+@pytest.mark.req("CT-12", "GW-2.2", "D4-2.2f")
 def test_a_transport_that_the_tool_declares_is_on_no_card_even_as_an_everyday_word() -> None:
     definition = define("Send HTTP requests to http://a.b/.", tags=["http", "web"], metadata={"transport": "http"})
 
     assert card_text(definition) == ("Send requests to http://a.b/.", ("web",))
 
 
-@pytest.mark.req("GW-2.2")
+@pytest.mark.req("GW-2.2", "D4-2.2g")
 def test_tags_that_spell_the_server_s_host_are_left_out() -> None:
     definition = define("Take a payment.", tags=["mcp.internal.example", "eu/mcp.internal.example", "data-base"])
 
@@ -235,7 +235,7 @@ def test_prose_with_braces_that_are_no_objects_is_left_alone() -> None:
     assert shown(prose) == prose
 
 
-@pytest.mark.req("GW-2.1")
+@pytest.mark.req("GW-2.1", "D4-2.1f")
 def test_white_space_and_control_characters_become_single_spaces_and_hidden_ones_go() -> None:
     text = "a\r\n\tb\u2028c\x00\x1b[31md\u00a0\u3000e \u202eevil\u202c\ufeff\u200bf\U000e0041 👩\u200d💻"
 

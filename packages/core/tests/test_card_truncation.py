@@ -41,14 +41,14 @@ PROSE = st.lists(
 ).map("".join)
 
 
-@pytest.mark.req("GW-2.4")
+@pytest.mark.req("GW-2.4", "D4-2.4a")
 def test_a_text_within_its_budget_is_returned_verbatim() -> None:
     text = "  Two spaces,\ta tab and no full stop "
 
     assert truncate_description(text, count_tokens(text)) == text
 
 
-@pytest.mark.req("GW-2.4")
+@pytest.mark.req("GW-2.4", "D4-2.4b")
 @pytest.mark.parametrize(
     ("budget", "expected"),
     [
@@ -64,7 +64,7 @@ def test_a_longer_text_ends_with_the_last_sentence_that_fits(budget: int, expect
     assert truncate_description(SENTENCES, budget) == expected
 
 
-@pytest.mark.req("GW-2.4")
+@pytest.mark.req("GW-2.4", "D4-2.4c")
 @pytest.mark.parametrize(
     ("budget", "expected"), [(3, "Create an…"), (2, "Create…"), (1, "…")], ids=["three", "two", "one"]
 )
@@ -74,7 +74,7 @@ def test_where_no_sentence_fits_the_text_is_cut_one_token_short_and_gets_an_elli
     assert truncate_description(SENTENCES, budget) == expected
 
 
-@pytest.mark.req("GW-2.4")
+@pytest.mark.req("GW-2.4", "D4-2.4d")
 @settings(max_examples=300)
 @given(st.one_of(HOSTILE, PROSE, st.text(max_size=80)), BUDGETS)
 def test_the_result_never_has_more_tokens_than_the_budget_and_is_never_empty(text: str, budget: int) -> None:
@@ -84,7 +84,7 @@ def test_the_result_never_has_more_tokens_than_the_budget_and_is_never_empty(tex
     assert bool(result) == bool(text)
 
 
-@pytest.mark.req("GW-2.4")
+@pytest.mark.req("GW-2.4", "D4-2.4b")
 @settings(max_examples=300)
 @given(st.one_of(HOSTILE, PROSE), BUDGETS)
 @example(".Execute.mixer.Face.gf {}'.')).", 8)
@@ -103,7 +103,7 @@ def test_the_result_is_what_trying_every_prefix_would_find(text: str, budget: in
         assert text.startswith(result[:-1])
 
 
-@pytest.mark.req("GW-2.4")
+@pytest.mark.req("GW-2.4", "D4-2.4c")
 @settings(max_examples=200)
 @given(st.text(st.sampled_from("abc de\tfgh"), min_size=40, max_size=80), BUDGETS)
 def test_a_hard_cut_of_plain_text_keeps_exactly_one_token_less_than_the_budget(text: str, budget: int) -> None:
@@ -173,7 +173,7 @@ def test_surrogates_that_form_a_pair_become_the_character_and_lone_ones_go() -> 
     assert truncate_description("a\ud83d\ude00b\udc00", 10) == "a😀b"
 
 
-@pytest.mark.req("GW-2.4")
+@pytest.mark.req("GW-2.4", "D4-2.4e")
 def test_another_process_with_another_hash_seed_and_locale_cuts_the_same_bytes() -> None:
     script = (
         "import sys; from toolcrib_core.truncation import truncate_description as cut;"

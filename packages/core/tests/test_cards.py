@@ -41,7 +41,7 @@ def card(tool_id: str, *, score: float | None = None, description: str = "Does i
     return ChoiceCard(id=tool_id, name="tool", namespace="n", description=description, score=score)
 
 
-@pytest.mark.req("GW-2.1")
+@pytest.mark.req("GW-2.1", "D4-2.1a", "D4-7a")
 def test_the_json_form_of_a_card_has_exactly_these_fields() -> None:
     definition = define(
         tags=["write", "issues"],
@@ -75,13 +75,13 @@ def test_a_card_read_from_its_json_form_is_the_same_card() -> None:
     assert ChoiceCard.model_validate_json(made.model_dump_json()) == made
 
 
-@pytest.mark.req("GW-2.1")
+@pytest.mark.req("GW-2.1", "D4-2.1b")
 def test_a_card_takes_no_other_field() -> None:
     with pytest.raises(ValidationError, match="input_schema"):
         ChoiceCard(id="a:b@1", name="b", namespace="a", description="B.", input_schema={})  # type: ignore[call-arg]  # on purpose
 
 
-@pytest.mark.req("GW-2.1")
+@pytest.mark.req("GW-2.1", "D4-2.1c", "D4-2.1k", "D4-2.1l", "D4-2.1m")
 @pytest.mark.parametrize(
     ("fields", "line"),
     [
@@ -104,7 +104,7 @@ def test_a_card_renders_as_one_line_with_only_what_is_worth_saying(fields: dict[
     assert render_card(make_card(define(**fields), score=0.9)) == line
 
 
-@pytest.mark.req("GW-2.1")
+@pytest.mark.req("GW-2.1", "D4-2.1g")
 def test_the_author_s_first_five_short_tags_are_shown_sorted_and_long_ones_are_left_out_whole() -> None:
     long = "a-tag-of-twenty-five-char"
     definition = define(tags=["zeta", long, "beta", "mu", "alpha", "a-tag-of-twenty-four-cha", "never"])
@@ -114,7 +114,7 @@ def test_the_author_s_first_five_short_tags_are_shown_sorted_and_long_ones_are_l
     assert tags == ("a-tag-of-twenty-four-cha", "alpha", "beta", "mu", "zeta")
 
 
-@pytest.mark.req("GW-2.1")
+@pytest.mark.req("GW-2.1", "D4-2.1j")
 @pytest.mark.parametrize(
     ("schema", "has_schema"),
     [
@@ -130,7 +130,7 @@ def test_has_schema_says_whether_there_is_more_to_know_than_that_it_takes_an_obj
     assert make_card(define(input_schema=schema)).has_schema is has_schema
 
 
-@pytest.mark.req("GW-2.1", "GW-2.3")
+@pytest.mark.req("GW-2.1", "GW-2.3", "D4-2.1e")
 def test_a_name_of_sixty_four_characters_has_a_card_and_one_of_sixty_five_has_none() -> None:
     fits = define(identity=f"n:{'tool_name_' * 6}abcd@1")
     too_long = define(identity=f"n:{'tool_name_' * 6}abcde@1")
@@ -141,7 +141,7 @@ def test_a_name_of_sixty_four_characters_has_a_card_and_one_of_sixty_five_has_no
     assert caught.value.details == {"tool": too_long.id, "field": "name"}
 
 
-@pytest.mark.req("GW-2.3")
+@pytest.mark.req("GW-2.3", "D4-2.3c")
 def test_a_long_description_is_cut_so_that_the_line_with_its_break_meets_the_target() -> None:
     definition = define(description="An issue is a note about work to be done " * 20, tags=["issues"])
 
@@ -185,7 +185,7 @@ def test_a_card_with_room_for_an_ellipsis_only_is_refused_instead_of_saying_noth
         make_card(definition)
 
 
-@pytest.mark.req("GW-2.3")
+@pytest.mark.req("GW-2.3", "D4-2.3h", "D4-2.3i")
 @pytest.mark.parametrize("description", ["", "Does it.", "word " * 100, "👩‍👩‍👧‍👦"])
 def test_a_card_over_the_maximum_even_without_its_description_is_refused_by_name(description: str) -> None:
     definition = define(identity=f"{DENSE_WORD.lower() * 4}:{DENSE_WORD * 4}@{DENSE_WORD * 2}", description=description)
@@ -219,7 +219,7 @@ def test_a_megabyte_of_description_still_gives_a_card(description: str) -> None:
     assert card_tokens(made) <= CARD_TARGET_TOKENS
 
 
-@pytest.mark.req("GW-2.3", "GW-2.4")
+@pytest.mark.req("GW-2.3", "GW-2.4", "D4-2.3d", "D4-2.3i")
 @settings(max_examples=150)
 @given(
     # A definition refuses NUL and lone surrogates before there is a card to make.
@@ -241,7 +241,7 @@ def test_any_description_and_tags_give_a_card_of_at_most_eighty_tokens_on_one_li
     assert ChoiceCard.model_validate(made.model_dump()) == made
 
 
-@pytest.mark.req("GW-2.3")
+@pytest.mark.req("GW-2.3", "D4-2.3b")
 @settings(max_examples=150)
 @given(
     st.lists(
@@ -266,7 +266,7 @@ def test_a_response_takes_exactly_the_tokens_of_its_lines_and_never_more_than_it
     assert tokens == sum(map(card_tokens, cards)) + (count_tokens(f"{preamble}\n") if preamble else 0)
 
 
-@pytest.mark.req("GW-2.3")
+@pytest.mark.req("GW-2.3", "D4-2.3f")
 def test_many_cards_at_their_maximum_stay_within_the_bound_together() -> None:
     dice = random.Random(9)
     endings = [".", "…", ")", "]", " ?!", "'", '"', "é", "漢", "7", "`"]
@@ -280,7 +280,7 @@ def test_many_cards_at_their_maximum_stay_within_the_bound_together() -> None:
     assert tokens == sum(map(card_tokens, fitting)) <= CARD_MAX_TOKENS * len(fitting)
 
 
-@pytest.mark.req("GW-2.3")
+@pytest.mark.req("GW-2.3", "D4-2.3g")
 def test_a_response_refuses_a_card_over_the_maximum_and_a_preamble_over_its_share() -> None:
     with pytest.raises(CardOverBudget, match="`a:b@1`"):
         render_cards([card("a:b@1", description="word " * 79 + "word")])
@@ -300,7 +300,7 @@ n:low@1 — Does it.
     assert render_cards([]) == ""
 
 
-@pytest.mark.req("GW-2.5")
+@pytest.mark.req("GW-2.5", "D4-2.5a", "D4-2.5b")
 def test_cards_are_ordered_by_descending_score_then_by_id_with_the_unscored_last() -> None:
     expected = [
         card("n:z@1", score=2),
@@ -316,7 +316,7 @@ def test_cards_are_ordered_by_descending_score_then_by_id_with_the_unscored_last
     assert list(order_cards(shuffled)) == expected
 
 
-@pytest.mark.req("GW-2.1")
+@pytest.mark.req("GW-2.1", "D4-2.1f", "D4-2.1g")
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -339,6 +339,7 @@ def test_a_card_that_could_not_be_shown_as_it_is_cannot_be_made(wrong: dict[str,
         ChoiceCard(**fields)
 
 
+@pytest.mark.req("D4-2.1h")
 @pytest.mark.parametrize(
     "wrong", [{"score": float("nan")}, {"score": float("inf")}, {"cost_hint": -1}, {"kind": "robot"}]
 )

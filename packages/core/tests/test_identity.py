@@ -21,7 +21,7 @@ _identities = st.builds(
 )
 
 
-@pytest.mark.req("AR-1.4", "GW-1.6")
+@pytest.mark.req("AR-1.4", "GW-1.6", "D4-1.6c")
 @given(_identities)
 def test_parsing_what_was_formatted_gives_the_same_identity(identity: ToolIdentity) -> None:
     assert parse_tool_id(format_tool_id(identity)) == identity
@@ -68,7 +68,7 @@ def test_components_are_encoded_as_encode_uri_component_does(identity: ToolIdent
     assert parse_tool_id(text) == identity
 
 
-@pytest.mark.req("AR-1.4", "GW-1.6")
+@pytest.mark.req("AR-1.4", "GW-1.6", "D4-1.2c", "D4-1.6b")
 @pytest.mark.fault("A1")
 @pytest.mark.parametrize(
     ("text", "part"),
@@ -113,7 +113,7 @@ def test_a_look_alike_letter_in_an_id_is_refused() -> None:
         parse_tool_id("fs:rеad")
 
 
-@pytest.mark.req("GW-1.1", "AR-1.4")
+@pytest.mark.req("GW-1.1", "AR-1.4", "D4-1.1a")
 @pytest.mark.parametrize(
     "text",
     [
@@ -128,7 +128,7 @@ def test_the_gateway_profile_takes_what_its_grammar_allows(text: str) -> None:
     assert format_tool_id(parse_tool_id(text, profile="gateway"), profile="gateway") == text
 
 
-@pytest.mark.req("GW-1.1", "AR-1.4")
+@pytest.mark.req("GW-1.1", "AR-1.4", "D4-1.2k", "D4-1.6b")
 @pytest.mark.parametrize(
     "text",
     [
@@ -151,7 +151,7 @@ def test_the_gateway_profile_refuses_the_rest(text: str) -> None:
         parse_tool_id(text, profile="gateway")
 
 
-@pytest.mark.req("GW-1.1")
+@pytest.mark.req("GW-1.1", "D4-1.1f")
 def test_a_gateway_id_has_at_most_240_characters() -> None:
     identity = ToolIdentity(namespace="a" * 64, name="b" * 128, version="1" * 32, hash8="deadbeef")
     longest = format_tool_id(identity, profile="gateway")
@@ -218,7 +218,7 @@ def test_an_id_that_is_not_text_is_refused() -> None:
 _SHAPE = {"properties": {"a": {}}, "required": ["a"]}
 
 
-@pytest.mark.req("GW-1.3")
+@pytest.mark.req("GW-1.3", "D4-1.2j", "D4-1.3a")
 @pytest.mark.parametrize(
     ("name", "schema", "expected"),
     [
@@ -238,7 +238,7 @@ def test_hash8_agrees_with_the_gateway_document(name: str, schema: dict[str, obj
     assert hash8(name, schema) == expected
 
 
-@pytest.mark.req("GW-1.3")
+@pytest.mark.req("GW-1.3", "D4-1.3c")
 def test_hash8_survives_prose_edits_and_changes_with_shape_and_upstream_name() -> None:
     plain = {"properties": {"b": {"type": "string"}, "a": {}}, "required": ["a", "b"]}
     edited = {"required": ["b", "a"], "properties": {"a": {"description": "new"}, "b": {"type": "integer"}}}
@@ -253,7 +253,7 @@ def test_hash8_of_a_malformed_schema_is_still_a_hash(schema: dict[str, object]) 
     assert len(hash8("x", schema)) == 8
 
 
-@pytest.mark.req("GW-1.1")
+@pytest.mark.req("GW-1.1", "D4-1.1b", "D4-1.1c", "D4-1.1d", "D4-1.1e")
 @pytest.mark.parametrize(
     ("part", "legal", "illegal"),
     [
@@ -276,7 +276,7 @@ def test_each_part_of_an_id_keeps_to_its_grammar(part: str, legal: list[str], il
             parse_tool_id(written(value), profile="gateway")
 
 
-@pytest.mark.req("GW-1.6")
+@pytest.mark.req("GW-1.6", "D4-1.6a")
 @pytest.mark.parametrize("version", [None, "1.4.0"])
 @pytest.mark.parametrize("digits", [None, "3a91c7d2"])
 def test_an_id_splits_into_its_four_parts_and_back(version: str | None, digits: str | None) -> None:
@@ -291,7 +291,7 @@ def test_an_id_splits_into_its_four_parts_and_back(version: str | None, digits: 
 _NAMES = st.text("abcXYZ019_-. é天", min_size=1, max_size=12)
 
 
-@pytest.mark.req("GW-1.3")
+@pytest.mark.req("GW-1.3", "D4-1.3a", "D4-1.3b")
 @given(upstream_name=_NAMES, properties=st.sets(_NAMES, max_size=5), required=st.sets(_NAMES, max_size=3))
 def test_the_hash_is_the_one_that_the_document_computes(
     upstream_name: str, properties: set[str], required: set[str]
@@ -304,7 +304,7 @@ def test_the_hash_is_the_one_that_the_document_computes(
     assert computed == hashlib.sha256(hashed.encode()).hexdigest()[:8]
 
 
-@pytest.mark.req("GW-1.3")
+@pytest.mark.req("GW-1.3", "D4-1.2n", "D4-1.3d", "D4-1.3e")
 def test_the_hash_names_the_top_level_shape_and_nothing_else() -> None:
     inner = {"type": "object", "properties": {"deep": {"type": "string"}}, "required": ["deep"]}
     plain = {"type": "object", "properties": {"a": {}}}

@@ -79,7 +79,7 @@ def _varied_string(dice: random.Random) -> str:
     return text[start : start + dice.randrange(1, 200)]
 
 
-@pytest.mark.req("GW-2.3")
+@pytest.mark.req("GW-2.3", "D4-2.3a")
 def test_counts_and_tokens_equal_those_of_tiktoken_on_six_thousand_varied_strings(
     reference: tiktoken.Encoding,
 ) -> None:

@@ -54,7 +54,7 @@ def _definition(server: str, tool: dict[str, Any]) -> ToolDefinition:
     )
 
 
-@pytest.mark.req("GW-3.3")
+@pytest.mark.req("GW-3.3", "D4-3.3a", "D4-3.3b")
 def test_the_root_lists_the_namespaces_and_a_namespace_its_clusters_and_lone_tools(github: BrowseTree) -> None:
     assert paths(github.children("/")) == ["/github"]
     assert paths(github.children("/github")) == [
@@ -81,7 +81,7 @@ def test_a_cluster_says_how_much_is_in_it_and_gives_examples(github: BrowseTree)
     )
 
 
-@pytest.mark.req("GW-3.3")
+@pytest.mark.req("GW-3.3", "D4-3.3e")
 def test_the_path_of_a_tool_leads_to_that_tool_alone(github: BrowseTree) -> None:
     created = tool("create_issue")
 

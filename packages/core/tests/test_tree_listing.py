@@ -43,14 +43,14 @@ def test_any_number_of_namespaces_is_listed_within_the_bound_and_each_is_at_its_
         assert len(tree.children(f"/server{number}")) == 2
 
 
-@pytest.mark.req("GW-3.3")
+@pytest.mark.req("GW-3.3", "D4-3.2c")
 def test_up_to_the_bound_the_root_lists_namespaces_only() -> None:
     tree = BrowseTree.build(_servers(24))
 
     assert {entry.kind for entry in tree.children("/") if isinstance(entry, TreeNode)} == {"namespace"}
 
 
-@pytest.mark.req("GW-3.3")
+@pytest.mark.req("GW-3.3", "D4-3.2c")
 def test_beyond_the_bound_the_root_keeps_the_largest_namespaces_and_puts_the_rest_into_a_range() -> None:
     tree = BrowseTree.build([*_servers(25), *tools(GITHUB)])
 

@@ -48,7 +48,7 @@ def test_every_tool_name_has_a_legal_segment_which_is_its_own_segment(name: str)
     assert tool_segment(segment) == segment
 
 
-@pytest.mark.req("GW-3.2", "GW-3.3")
+@pytest.mark.req("GW-3.2", "GW-3.3", "D4-3.2j", "D4-3.2k")
 @given(st.lists(_names | st.sampled_from(["git hub", "Git Hub", "git-hub", "9 lives", "n9-lives"]), max_size=12))
 def test_every_namespace_has_a_root_segment_of_its_own(namespaces: list[str]) -> None:
     segments = namespace_segments(namespaces)

@@ -25,7 +25,7 @@ def tree() -> BrowseTree:
     return BrowseTree.build([*tools(GITHUB), *slack])
 
 
-@pytest.mark.req("GW-3.2")
+@pytest.mark.req("GW-3.2", "D4-3.2a", "D4-3.2l")
 @pytest.mark.parametrize(
     ("text", "segments"),
     [
@@ -42,7 +42,7 @@ def test_a_path_is_a_slash_and_its_segments(text: str, segments: tuple[str, ...]
     assert parse_path(text) == segments
 
 
-@pytest.mark.req("GW-3.2", "GW-3.4")
+@pytest.mark.req("GW-3.2", "GW-3.4", "D4-3.2b", "D4-3.2d", "D4-3.2e", "D4-3.2h", "D4-3.2i", "D4-3.2k")
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
@@ -75,7 +75,7 @@ def test_a_text_that_breaks_the_grammar_is_invalid_and_told_how(text: str, fault
     assert caught.value.hint is not None
 
 
-@pytest.mark.req("GW-3.2")
+@pytest.mark.req("GW-3.2", "D4-3.2a", "D4-3.2b")
 @given(st.text("/ab0_-*A.\n", max_size=12) | st.text(max_size=8).map("/".__add__))
 def test_a_text_is_a_path_exactly_when_the_grammar_says_so(text: str) -> None:
     if _GRAMMAR.fullmatch(text):
@@ -103,7 +103,7 @@ def test_an_invalid_path_comes_back_short_and_printable() -> None:
     assert caught.value.message == "The path has a malformed segment at position 1."
 
 
-@pytest.mark.req("GW-3.2", "GW-3.3")
+@pytest.mark.req("GW-3.2", "GW-3.3", "D4-3.2f")
 @pytest.mark.parametrize("path", ["/", "/github", "/github/issues", "/github/issues/create_issue"])
 def test_a_star_at_the_end_changes_nothing(tree: BrowseTree, path: str) -> None:
     assert tree.children(f"{path.rstrip('/')}/*") == tree.children(path)
@@ -187,7 +187,7 @@ def test_the_errors_survive_being_copied(tree: BrowseTree, path: str) -> None:
     assert twin == caught.value
 
 
-@pytest.mark.req("GW-3.2")
+@pytest.mark.req("GW-3.2", "D4-3.2g")
 @pytest.mark.parametrize("text", ["/github/*?tag=read-only", "/*?tag=read-only", "/github/**", "/github/*x"])
 def test_a_filter_behind_a_star_is_no_path_yet(text: str) -> None:
     with pytest.raises(PathInvalid):

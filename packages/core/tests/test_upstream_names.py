@@ -26,7 +26,7 @@ def define(upstream_name: str, *, version: str | None = None, server: str | None
     )
 
 
-@pytest.mark.req("GW-1.4")
+@pytest.mark.req("GW-1.4", "D4-1.2e", "D4-1.2f", "D4-1.2l", "D4-1.4a", "D4-1.4b", "D4-1.4c", "D4-1.4d")
 @pytest.mark.parametrize(
     ("upstream_name", "version", "tool_id"),
     [
@@ -93,7 +93,7 @@ def test_a_dot_counts_before_a_slash_before_underscores_and_only_between_two_par
     assert infer_namespace(upstream_name) == derived[0]
 
 
-@pytest.mark.req("GW-1.1")
+@pytest.mark.req("GW-1.1", "D4-1.4h")
 @pytest.mark.parametrize(
     ("upstream_name", "namespace", "name"),
     [
@@ -129,7 +129,7 @@ def test_the_configured_server_is_the_namespace(server: str, namespace: str) -> 
     assert upstream_identity("issues.create", server=server) == ToolIdentity(namespace=namespace, name="issues.create")
 
 
-@pytest.mark.req("CT-28", "GW-1.2", "GW-1.4")
+@pytest.mark.req("CT-28", "GW-1.2", "GW-1.4", "D4-1.4h")
 @pytest.mark.parametrize(
     ("server", "upstream_name", "name"),
     [
@@ -158,13 +158,13 @@ def test_a_prefix_that_repeats_the_server_leaves_the_name(server: str, upstream_
     assert upstream_identity(upstream_name, server=server).name == name
 
 
-@pytest.mark.req("CT-28", "GW-1.3")
+@pytest.mark.req("CT-28", "GW-1.3", "D4-1.3f", "D4-1.3g")
 def test_the_hash_goes_over_the_name_that_the_server_knows() -> None:
     assert define("github.create_issue", server="github").id == define("github.create_issue").id
     assert define("create_issue", server="github").id != define("github.create_issue", server="github").id
 
 
-@pytest.mark.req("CT-28")
+@pytest.mark.req("CT-28", "D4-1.4e")
 @given(
     st.from_regex(r"[a-z][a-z0-9_-]{0,20}", fullmatch=True),
     st.from_regex(r"[A-Za-z_][A-Za-z0-9_.-]{0,40}", fullmatch=True),
@@ -205,7 +205,7 @@ def test_a_name_with_a_look_alike_letter_of_another_script_gets_an_id_of_its_own
     assert cyrillic.id != latin.id
 
 
-@pytest.mark.req("GW-1.1")
+@pytest.mark.req("GW-1.1", "D4-1.1g", "D4-7b")
 @pytest.mark.fault("A1")
 @settings(max_examples=300)
 @given(NAMES, st.none() | NAMES, st.none() | NAMES)
@@ -227,13 +227,13 @@ def test_two_names_of_one_server_become_one_only_where_a_prefix_repeats_the_serv
     assert len(names) == len(upstream_names)
 
 
-@pytest.mark.req("GW-1.4")
+@pytest.mark.req("GW-1.4", "D4-1.2f")
 @given(st.from_regex(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}", fullmatch=True))
 def test_a_legal_name_of_a_configured_server_is_verbatim(upstream_name: str) -> None:
     assert upstream_identity(upstream_name, server="any server").name == upstream_name
 
 
-@pytest.mark.req("GW-1.2", "GW-1.4")
+@pytest.mark.req("GW-1.2", "GW-1.4", "D4-1.2b", "D4-1.4f", "D4-1.4g")
 @pytest.mark.parametrize(
     ("upstream_name", "namespace"),
     [
@@ -248,7 +248,7 @@ def test_a_namespace_is_inferred_from_the_separator_that_matches(upstream_name: 
     assert infer_namespace(upstream_name) == namespace
 
 
-@pytest.mark.req("GW-1.3")
+@pytest.mark.req("GW-1.3", "D4-1.3g")
 def test_tools_of_one_shape_and_derived_name_have_hashes_of_their_own() -> None:
     github, gitlab = (define(f"{each}.create_issue").identity for each in ("github", "gitlab"))
 

@@ -34,7 +34,7 @@ def _catalog(**servers: list[dict[str, Any]]) -> Catalog:
     return catalog
 
 
-@pytest.mark.req("GW-4.1", "GW-4.3")
+@pytest.mark.req("GW-4.1", "GW-4.3", "D4-4.3a", "D4-4.3d")
 @pytest.mark.parametrize(
     "form",
     [str, lambda each: quote(each, safe=""), lambda each: quote(each, safe="").lower(), lambda each: quote(each)],
@@ -61,7 +61,7 @@ def test_the_provider_safe_name_of_a_tool_hydrates_it(raw_tool: RawTool, server:
     assert catalog.hydrate(wire_name) is catalog.hydrate(tool_id)
 
 
-@pytest.mark.req("GW-1.6", "GW-4.3")
+@pytest.mark.req("GW-1.6", "GW-4.3", "D4-1.4e")
 def test_a_hydrated_tool_says_where_it_is_called_and_by_what_name(raw_tool: RawTool) -> None:
     catalog = _catalog(**{"My GitHub": [raw_tool("Create Issue")]})
 
@@ -132,7 +132,7 @@ def test_the_name_that_the_server_uses_means_its_tool_even_where_the_id_spells_i
     assert catalog.resolve("a/b:c.d") == catalog.resolve("files.a/b:c.d") == other
 
 
-@pytest.mark.req("CL-3", "CT-20")
+@pytest.mark.req("CL-3", "D4-1.6e", "CT-20")
 @pytest.mark.parametrize("name", ["git_log", "git:git_log", "git/git_log", "git__git_log"])
 def test_a_hash_or_version_that_is_named_has_to_be_right(raw_tool: RawTool, name: str) -> None:
     catalog = _catalog(git=[raw_tool("git_log", "path"), raw_tool("git_tag", _meta={"version": "1"})])
@@ -185,7 +185,7 @@ def test_a_text_of_any_length_or_shape_is_answered_soon(raw_tool: RawTool) -> No
             catalog.resolve(text)
 
 
-@pytest.mark.req("GW-1.7")
+@pytest.mark.req("GW-1.7", "D4-1.6g")
 def test_the_legacy_form_of_the_tool_of_another_namespace_means_nothing(raw_tool: RawTool) -> None:
     catalog = _catalog(github=[raw_tool("create_issue")])
 
@@ -193,7 +193,7 @@ def test_the_legacy_form_of_the_tool_of_another_namespace_means_nothing(raw_tool
         catalog.hydrate("mcp:create_issue")
 
 
-@pytest.mark.req("GW-1.7")
+@pytest.mark.req("GW-1.7", "D4-1.7a")
 def test_no_id_of_the_catalogue_has_the_legacy_form(raw_tool: RawTool) -> None:
     catalog = Catalog()
     catalog.update("files", [raw_tool("read_file"), raw_tool("ping", _meta={"version": "1"})], terms=_INFERRED)
@@ -254,7 +254,7 @@ def test_what_is_no_id_at_all_is_refused_as_such(raw_tool: RawTool, asked: Any) 
         catalog.hydrate(asked)
 
 
-@pytest.mark.req("GW-1.3")
+@pytest.mark.req("GW-1.3", "D4-1.2m", "D4-1.2n")
 def test_prose_keeps_an_id_and_a_new_parameter_changes_it(raw_tool: RawTool) -> None:
     catalog = _catalog(github=[raw_tool("create_issue", "title")])
     (before,) = catalog.snapshot().ids
@@ -278,7 +278,7 @@ def test_two_servers_with_a_tool_of_one_name_are_told_apart_by_namespace(raw_too
     assert catalog.report.findings == ()
 
 
-@pytest.mark.req("GW-1.5")
+@pytest.mark.req("GW-1.5", "D4-1.5a", "D4-1.5b")
 def test_an_id_that_tools_of_two_servers_claim_is_refused_with_the_names_of_both(raw_tool: RawTool) -> None:
     catalog = _catalog(**{"My Server": [raw_tool("search")], "my-server": [raw_tool("search"), raw_tool("other")]})
 
@@ -295,7 +295,7 @@ def test_an_id_that_tools_of_two_servers_claim_is_refused_with_the_names_of_both
     assert [parse_tool_id(each).name for each in catalog.snapshot().ids] == ["other"]
 
 
-@pytest.mark.req("GW-1.5")
+@pytest.mark.req("GW-1.5", "D4-1.5a")
 def test_an_id_that_two_tools_of_one_server_claim_is_refused_with_the_names_of_both(raw_tool: RawTool) -> None:
     catalog = Catalog()
     versioned = {"_meta": {"version": "1"}}
@@ -368,7 +368,7 @@ def test_a_tool_named_like_the_provider_safe_name_of_another_takes_no_name_but_t
         catalog.hydrate(spelt)
 
 
-@pytest.mark.req("GW-9.3")
+@pytest.mark.req("GW-9.3", "D4-1.6d")
 def test_the_parts_of_an_id_have_the_name_of_the_source_document() -> None:
     parts = ToolIdParts(namespace="github", name="create_issue", version="1.4.0")
 
@@ -376,7 +376,7 @@ def test_the_parts_of_an_id_have_the_name_of_the_source_document() -> None:
     assert parse_tool_id(format_tool_id(parts, profile="gateway"), profile="gateway") == parts
 
 
-@pytest.mark.req("GW-1.2", "GW-1.4")
+@pytest.mark.req("GW-1.2", "GW-1.4", "D4-1.2d", "D4-1.2g")
 @pytest.mark.parametrize("terms", [UpstreamTerms(server="hub"), _INFERRED], ids=["configured", "inferred"])
 @pytest.mark.parametrize("name", ["github.create_issue", "slack_send_message", "read_file", "Read File"])
 def test_a_new_version_or_description_keeps_namespace_and_name(
@@ -400,14 +400,14 @@ def test_a_new_version_or_description_keeps_namespace_and_name(
     assert [each.version for each in ids] == [None, None, "1", "2"]
 
 
-@pytest.mark.req("GW-1.3")
+@pytest.mark.req("GW-1.3", "D4-0b")
 def test_the_same_listing_gives_the_same_ids_in_another_catalogue(raw_tool: RawTool) -> None:
     tools = [raw_tool("create_issue", "title"), raw_tool("git.log", "path"), raw_tool("Über 1", "x")]
 
     assert _catalog(hub=tools).snapshot().ids == _catalog(hub=tools[::-1]).snapshot().ids
 
 
-@pytest.mark.req("GW-1.7", "CT-20")
+@pytest.mark.req("GW-1.7", "CT-20", "D4-1.7b")
 def test_an_id_without_its_hash_means_a_tool_only_in_its_own_namespace(raw_tool: RawTool) -> None:
     catalog = Catalog()
     catalog.update("files", [raw_tool("read_file", "path")], terms=_INFERRED)

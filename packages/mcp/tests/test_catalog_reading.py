@@ -62,7 +62,7 @@ def _reasons(report: CatalogReport) -> list[str]:
     return [finding.reason for finding in report.findings]
 
 
-@pytest.mark.req("GW-1.2")
+@pytest.mark.req("GW-1.2", "D4-1.2a")
 @pytest.mark.parametrize(
     ("server", "namespace"), [("github", "github"), ("My Server", "my-server"), ("@acme/tools", "acme-tools")]
 )
@@ -75,7 +75,7 @@ def test_the_configured_name_of_the_server_is_the_namespace_of_its_tools(
     assert parse_tool_id(tool.tool_id).name == "slack.send_message"
 
 
-@pytest.mark.req("GW-1.2", "GW-1.4")
+@pytest.mark.req("GW-1.2", "GW-1.4", "D4-1.2b")
 @pytest.mark.parametrize(
     ("name", "version", "beginning"),
     [
@@ -95,7 +95,7 @@ def test_without_a_configured_name_the_name_of_the_tool_suggests_the_namespace(
     assert tool.tool_id.startswith(beginning)
 
 
-@pytest.mark.req("GW-1.2", "GW-6.3")
+@pytest.mark.req("GW-1.2", "GW-6.3", "D4-1.2h")
 @pytest.mark.parametrize(
     "declared",
     [
@@ -113,7 +113,7 @@ def test_a_version_is_seen_wherever_servers_declare_it(raw_tool: RawTool, declar
     assert tool.tool_id == "github:create_issue@2"
 
 
-@pytest.mark.req("GW-1.2")
+@pytest.mark.req("GW-1.2", "D4-1.2i", "D4-1.2k")
 @pytest.mark.parametrize(
     "declared",
     [
@@ -320,7 +320,7 @@ def test_a_tool_whose_card_is_over_its_budget_is_said_once_and_on_no_page_and_ca
     assert catalog.hydrate(long_id).upstream_name == "x" * 100
 
 
-@pytest.mark.req("GW-2.2")
+@pytest.mark.req("GW-2.2", "D4-2.2e")
 def test_no_card_shows_what_the_terms_withhold(raw_tool: RawTool) -> None:
     tool = raw_tool("read", description="Reads from https://mcp.example.com/v1 over stdio.")
 

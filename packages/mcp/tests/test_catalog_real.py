@@ -26,7 +26,7 @@ def real_catalog(real_servers: Servers) -> Catalog:
     return catalog
 
 
-@pytest.mark.req("GW-1.1", "GW-1.5", "GW-6.3")
+@pytest.mark.req("GW-1.1", "GW-1.5", "GW-6.3", "D4-7b")
 def test_every_tool_of_every_real_server_is_served_under_an_id_of_its_own(
     real_servers: Servers, real_catalog: Catalog
 ) -> None:
@@ -63,7 +63,7 @@ def test_every_card_of_a_real_tool_is_within_its_budget(real_catalog: Catalog) -
     assert max(map(card_tokens, real_catalog.snapshot().cards.values())) <= CARD_MAX_TOKENS
 
 
-@pytest.mark.req("GW-6.4")
+@pytest.mark.req("GW-6.4", "D4-0b")
 def test_real_servers_in_another_order_give_the_same_bytes_ids_and_cards(
     real_servers: Servers, real_catalog: Catalog
 ) -> None:
@@ -77,6 +77,7 @@ def test_real_servers_in_another_order_give_the_same_bytes_ids_and_cards(
     assert shuffled.snapshot().tree == real_catalog.snapshot().tree
 
 
+@pytest.mark.req("D4-1.5c")
 @pytest.mark.slow
 @pytest.mark.fault("F8")
 def test_a_server_with_ten_thousand_tools_is_served_whole(raw_tool: RawTool) -> None:

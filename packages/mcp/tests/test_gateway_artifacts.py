@@ -20,7 +20,7 @@ from toolcrib_mcp.gateway.shelf import owner_of
 from toolcrib_store import ArtifactLimits, Artifacts, Owner, open_store
 
 
-@pytest.mark.req("GW-4.6")
+@pytest.mark.req("GW-4.6", "D4-4.2f")
 @pytest.mark.parametrize(
     ("kind", "selector", "seen"),
     [

@@ -52,7 +52,7 @@ def lines_of(result: dict[str, Any]) -> list[str]:
     return str(result["content"][0]["text"]).splitlines()
 
 
-@pytest.mark.req("GW-3.1", "GW-7.1")
+@pytest.mark.req("GW-3.1", "GW-7.1", "D4-2.1c", "D4-3.1a")
 async def test_a_request_in_words_finds_tools_with_what_they_need() -> None:
     async with gatewayed({"github": listing(ISSUE, tool("merge_pull", "number"))}) as case:
         lines = lines_of(await case.browse(query="open a new issue"))
@@ -60,7 +60,7 @@ async def test_a_request_in_words_finds_tools_with_what_they_need() -> None:
     assert lines[0] == f"{ISSUE_ID} — Creates an issue. It has a title. (needs title)"
 
 
-@pytest.mark.req("GW-7.1")
+@pytest.mark.req("GW-7.1", "D4-2.1k", "D4-4.2b")
 @pytest.mark.req("CL-1")
 async def test_a_page_is_text_alone_for_a_model_and_its_cards_as_json_are_meta_for_programs() -> None:
     async with gatewayed({"github": listing(ISSUE)}) as case:
@@ -77,7 +77,7 @@ async def test_a_page_is_text_alone_for_a_model_and_its_cards_as_json_are_meta_f
     assert card["score"] > 0
 
 
-@pytest.mark.req("GW-3.1", "GW-3.4", "GW-6.8")
+@pytest.mark.req("GW-3.1", "GW-3.4", "GW-6.8", "D4-3.1c", "D4-3.1d", "D4-3.4a", "D4-3.4b")
 @pytest.mark.parametrize(
     ("arguments", "path"),
     [
@@ -118,7 +118,7 @@ async def test_an_empty_query_is_no_query() -> None:
     assert ISSUE_ID not in result["content"][0]["text"]
 
 
-@pytest.mark.req("GW-3.2", "GW-3.4", "GW-6.8")
+@pytest.mark.req("GW-3.2", "GW-3.4", "GW-6.8", "D4-3.2i", "D4-3.4a", "D4-3.4c")
 @pytest.mark.parametrize("path", ["", "github", "/github/", "//", "/GitHub", "/*/x", "/3d", "/a b", "/github/*/x"])
 async def test_what_is_no_path_is_invalid_and_named(path: str) -> None:
     async with gatewayed({"github": listing(ISSUE)}) as case:
@@ -129,7 +129,7 @@ async def test_what_is_no_path_is_invalid_and_named(path: str) -> None:
     assert "message" in error
 
 
-@pytest.mark.req("GW-3.4", "GW-7.6")
+@pytest.mark.req("GW-3.4", "GW-7.6", "D4-3.4d", "D4-3.4e")
 async def test_a_path_that_leads_nowhere_is_answered_with_the_nearest() -> None:
     async with gatewayed({"github": listing(ISSUE)}) as case:
         error = await case.failed("tool_browse", path="/githup")
@@ -162,7 +162,7 @@ async def test_every_tool_is_reached_by_going_down_the_paths_that_are_shown() ->
     assert len(found) == 96
 
 
-@pytest.mark.req("GW-3.3")
+@pytest.mark.req("GW-3.3", "D4-3.1b")
 async def test_a_leaf_a_star_and_a_namespace_are_listed() -> None:
     async with gatewayed({"github": listing(ISSUE, tool("merge_pull"))}) as case:
         root = lines_of(await case.browse(path="/"))
@@ -176,7 +176,7 @@ async def test_a_leaf_a_star_and_a_namespace_are_listed() -> None:
     assert leaf[0].startswith(ISSUE_ID)
 
 
-@pytest.mark.req("CT-12", "GW-2.5")
+@pytest.mark.req("CT-12", "GW-2.5", "D4-2.5b")
 @pytest.mark.parametrize("limit", [None, 5])
 async def test_a_page_by_path_is_in_the_order_of_the_ids(limit: int | None) -> None:
     # By segment the tools `Zoom` and `getIssue` would stand between the others, and the cluster after `merge_pull`.
@@ -191,7 +191,7 @@ async def test_a_page_by_path_is_in_the_order_of_the_ids(limit: int | None) -> N
         assert len(ids) > 1
 
 
-@pytest.mark.req("CT-12", "GW-2.5")
+@pytest.mark.req("CT-12", "GW-2.5", "D4-2.5a")
 @pytest.mark.parametrize("query", ["issue", "list issues", "list_issues", "a file to read or write", "search"])
 async def test_a_page_by_query_is_in_the_order_of_the_scores(query: str) -> None:
     tools = [tool(each, description=f"Works on {each.partition('_')[2] or 'all'}.") for each in NAMES]
@@ -203,7 +203,7 @@ async def test_a_page_by_query_is_in_the_order_of_the_scores(query: str) -> None
     assert tuple(cards) == order_cards(cards)
 
 
-@pytest.mark.req("GW-3.3")
+@pytest.mark.req("GW-3.3", "D4-3.3c", "D4-3.3d", "D4-3.3e", "D4-3.3f")
 async def test_a_cluster_lists_its_tools_with_and_without_a_star() -> None:
     issues = [tool(f"{verb}_issue") for verb in ("create", "close", "list", "lock", "pin")]
     others = [tool(f"{verb}_{noun}") for verb in ("get", "set", "drop", "list") for noun in NAMES]
@@ -220,7 +220,7 @@ async def test_a_cluster_lists_its_tools_with_and_without_a_star() -> None:
     assert (error["error"], error["path"]) == ("PATH_NOT_FOUND", "/github/issues/burn_issue")
 
 
-@pytest.mark.req("GW-3.2", "GW-3.3")
+@pytest.mark.req("GW-3.2", "GW-3.3", "D4-3.2j")
 async def test_a_server_with_capital_letters_is_browsed_in_lower_case() -> None:
     async with gatewayed({"GitHub": listing(ISSUE)}) as case:
         root = cards_of(await case.browse(path="/"))["cards"]
@@ -230,7 +230,7 @@ async def test_a_server_with_capital_letters_is_browsed_in_lower_case() -> None:
     assert [each["id"] for each in inside] == [ISSUE_ID]
 
 
-@pytest.mark.req("GW-2.3")
+@pytest.mark.req("GW-2.3", "D4-2.3e")
 async def test_a_page_of_ordinary_tools_keeps_to_the_target() -> None:
     tools = [tool(each, "repository", description=f"Does {each}. " + "More words of it. " * 40) for each in NAMES]
     async with gatewayed({"github": listing(*tools)}) as case:
@@ -264,7 +264,7 @@ async def test_that_none_may_fit_is_said_of_weak_evidence_alone() -> None:
     assert "None may fit" not in plain["content"][0]["text"]
 
 
-@pytest.mark.req("GW-7.1")
+@pytest.mark.req("GW-7.1", "D4-3.1e")
 @pytest.mark.parametrize("limit", [1, 15, 50])
 async def test_the_limit_of_a_call_is_honoured(limit: int) -> None:
     # The reference caps it at its own number.
@@ -285,7 +285,7 @@ async def test_a_listing_that_is_cut_says_how_much_is_missing() -> None:
     assert len(lines) == 4
 
 
-@pytest.mark.req("GW-7.2")
+@pytest.mark.req("GW-7.2", "D4-3.1e", "D4-4a")
 async def test_schemas_of_the_first_three_come_with_the_cards_when_they_are_asked_for() -> None:
     async with gatewayed({"github": listing(*(tool(f"issue_{number}", "title") for number in range(5)))}) as case:
         page = await case.browse(query="issue", detail="schema")
@@ -517,7 +517,7 @@ class Still:
         return []
 
 
-@pytest.mark.req("GW-2.3", "GW-7.1")
+@pytest.mark.req("GW-2.3", "GW-7.1", "D4-2.3f")
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60)
 @given(listings=st.lists(tools, max_size=3), query=words, limit=st.integers(1, 50), stable=st.booleans())
 async def test_no_page_of_any_catalogue_and_query_is_over_its_budget(
@@ -535,6 +535,7 @@ async def test_no_page_of_any_catalogue_and_query_is_over_its_budget(
         assert count_tokens(page.text) <= 80 * len(cards) + 32
 
 
+@pytest.mark.req("D4-2.3d")
 @given(names=st.lists(st.text(min_size=1, max_size=60), max_size=30, unique=True))
 def test_the_line_of_a_tool_has_at_most_80_tokens_whatever_it_needs(names: list[str]) -> None:
     card = ChoiceCard(id="a:b@1", name="b", description="Does b.", namespace="a")

@@ -65,7 +65,7 @@ def test_the_five_tools_cost_no_more_than_540_tokens_and_are_valid() -> None:
         compile_schema(each["inputSchema"])
 
 
-@pytest.mark.req("GW-8.3")
+@pytest.mark.req("GW-8.3", "D4-4.2a")
 async def test_the_list_has_one_tool_for_each_risk_and_says_what_each_may_do() -> None:
     async with split() as (case, _):
         listed = await case.ask("tools/list")

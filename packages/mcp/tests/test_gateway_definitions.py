@@ -38,6 +38,7 @@ def text_of(result: dict[str, Any]) -> str:
     return str(block["text"])
 
 
+@pytest.mark.req("D4-4a")
 @pytest.mark.parametrize("form", ISSUE_FORMS)
 @pytest.mark.parametrize("member", ["query", "path"])
 async def test_a_tool_is_read_whole_by_every_form_of_its_id_as_query_or_as_path(form: str, member: str) -> None:

@@ -30,7 +30,7 @@ def calls(server: ScriptedServer) -> int:
     return server.methods.count("tools/call")
 
 
-@pytest.mark.req("GW-1.6", "GW-4.2", "CL-3")
+@pytest.mark.req("GW-1.6", "GW-4.2", "CL-3", "D4-4.1k")
 @pytest.mark.parametrize("form", ISSUE_FORMS)
 async def test_a_call_reaches_the_tool_that_the_id_names_in_any_of_its_forms(form: str) -> None:
     server = github()
@@ -67,7 +67,7 @@ async def test_a_name_that_several_tools_have_is_answered_with_their_ids() -> No
     assert result == CREATED
 
 
-@pytest.mark.req("GW-4.4", "GW-7.2")
+@pytest.mark.req("GW-4.4", "GW-7.2", "D4-4.4a", "D4-4.4d")
 @pytest.mark.fault("F13")
 @pytest.mark.parametrize(
     ("args", "places"),
@@ -160,7 +160,7 @@ async def test_the_path_of_several_tools_in_place_of_an_id_is_answered_with_how_
     assert "`tool_browse`" in place["hint"]
 
 
-@pytest.mark.req("GW-1.5", "GW-6.8")
+@pytest.mark.req("GW-1.5", "GW-6.8", "D4-1.5b")
 async def test_an_id_that_two_tools_claim_cannot_be_called() -> None:
     server = ScriptedServer(**{"tools/list": {"tools": [ISSUE, {**ISSUE, "description": "Another one."}]}})
     async with gatewayed({"github": server}) as case:
@@ -244,7 +244,7 @@ async def test_a_servers_own_tool_execute_is_reached_by_its_id_and_never_instead
     assert result == CREATED
 
 
-@pytest.mark.req("CT-12", "GW-3.4")
+@pytest.mark.req("CT-12", "GW-3.4", "D4-4.4c")
 @pytest.mark.parametrize(
     ("arguments", "path"),
     [
@@ -269,7 +269,7 @@ async def test_wrong_arguments_are_answered_in_the_shape_of_all_browse_errors(ar
     assert calls(server) == 0
 
 
-@pytest.mark.req("GW-1.6", "GW-2.1")
+@pytest.mark.req("GW-1.6", "GW-2.1", "D4-1.6f", "D4-2.1d", "D4-2.1i")
 async def test_the_id_of_a_card_hydrates_and_executes_its_tool() -> None:
     server = listing(tool("create_issue"), tool("git.log"), tool("Read File"))
     server.answers["tools/call"] = CREATED

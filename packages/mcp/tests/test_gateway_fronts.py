@@ -64,7 +64,7 @@ def test_the_three_tools_are_valid_and_say_what_they_may_do() -> None:
     assert tools[EXECUTE]["annotations"] == {"destructiveHint": True}
 
 
-@pytest.mark.req("GW-4.2", "GW-6.2")
+@pytest.mark.req("GW-4.2", "GW-6.2", "D4-4.2a")
 @both_sides
 async def test_exactly_three_tools_are_listed_however_many_servers_there_are(front: Era, behind: Era) -> None:
     servers = {name: RelayServer(name, era=behind) for name in ("one", "two")}
@@ -187,7 +187,7 @@ def shop() -> SdkTools:
     return box
 
 
-@pytest.mark.req("GW-3.1", "GW-3.3", "GW-4.4", "GW-4.5", "GW-4.6", "GW-7.5")
+@pytest.mark.req("GW-3.1", "GW-3.3", "GW-4.4", "GW-4.5", "GW-4.6", "GW-7.5", "D4-1.6f")
 @sdk_modes
 async def test_the_official_client_goes_the_whole_way(tmp_path: Path, mode: Any) -> None:
     box = shop()
@@ -282,7 +282,7 @@ async def test_a_model_reads_the_same_of_structure_or_text_whichever_its_client_
     assert small["structuredContent"] == json.loads(text_of(small)) == {"orders": 2025}
 
 
-@pytest.mark.req("GW-4.2")
+@pytest.mark.req("GW-4.2", "D4-4.2c")
 async def test_a_model_can_work_from_the_list_of_tools_alone(tmp_path: Path) -> None:
     """Every example in the descriptions, as it stands there, works."""
     async with gatewayed({"shop": shop()}, file=tmp_path / "a.db") as case:
@@ -363,7 +363,7 @@ async def test_params_that_are_no_call_are_an_error_of_the_protocol(params: Mapp
     assert error.code == -32602
 
 
-@pytest.mark.req("GW-6.8")
+@pytest.mark.req("GW-6.8", "D4-3.4f")
 async def test_an_error_says_the_same_in_text_and_in_structure_and_whether_to_try_again() -> None:
     async with gatewayed({"shop": shop()}) as case:
         error = error_of(await case.browse(path="/x/"))

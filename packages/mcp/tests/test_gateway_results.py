@@ -29,7 +29,7 @@ from relay_servers import EVERY_BLOCK
 from toolcrib_mcp.gateway import GatewayBehaviour
 
 
-@pytest.mark.req("GW-7.3", "GW-4.5")
+@pytest.mark.req("GW-7.3", "GW-4.5", "D4-4.2e")
 @pytest.mark.parametrize(
     "result",
     [
@@ -66,7 +66,7 @@ async def test_one_token_above_the_threshold_is_kept(tmp_path: Path) -> None:
     assert len(handles_in(sent)) == 1
 
 
-@pytest.mark.req("GW-4.5", "GW-7.3")
+@pytest.mark.req("GW-4.5", "GW-7.3", "D4-4.2d")
 @pytest.mark.parametrize("kind", LARGE)
 async def test_a_large_result_is_told_in_400_tokens_with_a_call_that_shows_more(tmp_path: Path, kind: str) -> None:
     async with gatewayed({"box": answering({"content": LARGE[kind]})}, file=tmp_path / "a.db") as case:
@@ -95,7 +95,7 @@ async def test_the_failure_of_a_tool_stays_one_when_it_is_large(tmp_path: Path) 
     assert executed.envelope.status == "error"
 
 
-@pytest.mark.req("GW-4.5", "GW-9.3")
+@pytest.mark.req("GW-4.5", "GW-9.3", "D4-4.2e")
 async def test_a_program_gets_an_envelope_with_facts_and_handles(tmp_path: Path) -> None:
     async with gatewayed({"box": answering({"content": LARGE["records"]})}, file=tmp_path / "a.db") as case:
         executed = await case.gateway.execute(ECHO)

@@ -40,7 +40,9 @@ browses = st.lists(
 )
 
 
-@pytest.mark.req("GW-5.1", "GW-5.2", "GW-5.3", "GW-7.7")
+@pytest.mark.req(
+    "GW-5.1", "GW-5.2", "GW-5.3", "GW-7.7", "D4-5.1d", "D4-5.1f", "D4-5.1g", "D4-5.2a", "D4-5.3a", "D4-5.3b", "D4-5.3c"
+)
 @given(pages=browses)
 def test_over_any_browses_what_was_seen_comes_first_frozen_and_nothing_is_dropped(pages: list[list[PageCard]]) -> None:
     seen, first = SeenCards(), dict[str, PageCard]()
@@ -56,7 +58,7 @@ def test_over_any_browses_what_was_seen_comes_first_frozen_and_nothing_is_droppe
         first |= {each.card.id: each for each in page if each.card.id not in first}
 
 
-@pytest.mark.req("GW-5.1", "GW-5.3")
+@pytest.mark.req("GW-5.1", "GW-5.3", "D4-5b", "D4-5.3a")
 async def test_the_prefix_of_a_page_is_the_same_to_the_byte_whatever_is_asked_and_whatever_changes() -> None:
     server = listing(tool("issue_b"), tool("issue_d"))
     async with gatewayed({"github": server}, behaviour=STABLE) as case:
@@ -99,7 +101,7 @@ async def test_notes_go_to_the_end_of_a_stable_page() -> None:
     assert page["content"][0]["text"].splitlines()[-1] == "5 of 9 matches."
 
 
-@pytest.mark.req("GW-5.1", "GW-8.5")
+@pytest.mark.req("GW-5.1", "GW-8.5", "D4-5.1a")
 async def test_each_client_has_its_own_memory_and_one_that_leaves_is_forgotten() -> None:
     server = listing(tool("issue_a"))
     async with gatewayed({"github": server}, behaviour=STABLE) as case:
@@ -132,7 +134,7 @@ async def test_a_call_that_fails_changes_nothing_of_what_was_seen(tool_id: str) 
     assert first == second
 
 
-@pytest.mark.req("CT-11", "GW-5.1")
+@pytest.mark.req("CT-11", "GW-5.1", "D4-4.3b", "D4-5.1b")
 @pytest.mark.parametrize("used", ["executed", "refused", "hydrated"])
 async def test_a_tool_that_was_hydrated_or_executed_counts_as_seen(used: str) -> None:
     async with gatewayed({"github": listing(*map(tool, ("issue_a", "issue_b", "issue_z")))}, behaviour=STABLE) as case:
@@ -151,7 +153,7 @@ async def test_a_tool_that_was_hydrated_or_executed_counts_as_seen(used: str) ->
     assert [each["name"] for each in again] == [each["name"] for each in others] == ["issue_a", "issue_b", "issue_z"]
 
 
-@pytest.mark.req("CT-11", "GW-5.2")
+@pytest.mark.req("CT-11", "GW-5.2", "D4-5.1g")
 async def test_a_tool_that_was_executed_is_frozen_with_its_score_when_a_page_shows_it_first() -> None:
     async with gatewayed({"github": listing(tool("issue_a"), tool("read_b"))}, behaviour=STABLE) as case:
         await case.execute("github:issue_a")
@@ -163,7 +165,7 @@ async def test_a_tool_that_was_executed_is_frozen_with_its_score_when_a_page_sho
     assert first[0] == second[0]
 
 
-@pytest.mark.req("CT-11", "GW-5.5")
+@pytest.mark.req("CT-11", "GW-5.5", "D4-5.5a")
 async def test_an_id_that_means_no_tool_does_not_count_as_seen() -> None:
     async with gatewayed({"github": listing(tool("issue_a"), tool("issue_b"))}, behaviour=STABLE) as case:
         await case.execute("github:issue_a#00000000")
@@ -173,7 +175,7 @@ async def test_an_id_that_means_no_tool_does_not_count_as_seen() -> None:
     assert BREAKPOINT not in [each["id"] for each in page]
 
 
-@pytest.mark.req("GW-5.1")
+@pytest.mark.req("GW-5.1", "D4-5.1c")
 async def test_pages_by_query_and_by_path_share_what_was_seen() -> None:
     async with gatewayed({"github": listing(*map(tool, ("issue_a", "issue_z")))}, behaviour=STABLE) as case:
         await case.browse(query="issue z", limit=1)
@@ -186,7 +188,7 @@ async def test_pages_by_query_and_by_path_share_what_was_seen() -> None:
         assert [each["name"] for each in page] == ["issue_z", BREAKPOINT, "issue_a"]
 
 
-@pytest.mark.req("GW-5.1", "GW-5.2")
+@pytest.mark.req("GW-5.1", "GW-5.2", "D4-5.2b")
 async def test_the_ranks_of_a_stable_page_are_in_its_scores() -> None:
     tools = [tool(f"issue_{each}") for each in "abcz"]
     async with gatewayed({"github": listing(*tools)}, behaviour=STABLE) as case:
@@ -199,7 +201,7 @@ async def test_the_ranks_of_a_stable_page_are_in_its_scores() -> None:
     assert ranked[0]["name"] == "issue_z"
 
 
-@pytest.mark.req("GW-5.1", "GW-5.4")
+@pytest.mark.req("GW-5.1", "GW-5.4", "D4-5.1e", "D4-5.4a")
 async def test_the_marker_is_a_card_of_the_kind_internal() -> None:
     async with gatewayed({"github": listing(*map(tool, ("issue_a", "issue_z")))}, behaviour=STABLE) as case:
         await case.browse(path="/github/issue_z")
@@ -211,7 +213,7 @@ async def test_the_marker_is_a_card_of_the_kind_internal() -> None:
     assert ChoiceCard.model_validate(marker.to_json()) == marker.card
 
 
-@pytest.mark.req("GW-5.4")
+@pytest.mark.req("GW-5.4", "D4-5.4b")
 async def test_the_list_of_tools_never_has_the_marker() -> None:
     async with gatewayed({"github": ScriptedServer()}, behaviour=STABLE) as case:
         await case.browse(path="/")

@@ -21,7 +21,7 @@ def ids(page: BrowseResult) -> list[str]:
     return [each.card.name for each in page.cards]
 
 
-@pytest.mark.req("CT-12", "GW-3.1", "GW-9.3")
+@pytest.mark.req("CT-12", "GW-3.1", "GW-9.3", "D4-0a", "D4-3.1c", "D4-3.1d")
 async def test_a_runtime_browses_by_query_and_by_path() -> None:
     async with proxied({"github": listing(ISSUE)}) as case:
         found = await case.runtime.browse(query="open an issue")
@@ -34,7 +34,7 @@ async def test_a_runtime_browses_by_query_and_by_path() -> None:
     assert nowhere.details["path"] == "/gitlab"
 
 
-@pytest.mark.req("CT-12", "GW-5.1", "GW-5.2", "GW-5.3")
+@pytest.mark.req("CT-12", "GW-5.1", "GW-5.2", "GW-5.3", "D4-5b", "D4-5.1a", "D4-5.1e", "D4-5.2a")
 async def test_with_cache_stable_what_was_seen_comes_first_then_the_marker_then_the_new() -> None:
     async with proxied({"github": listing(*TOOLS)}, cache_stable=True) as case:
         first = await case.runtime.browse(query="issue d", limit=1)
@@ -48,7 +48,7 @@ async def test_with_cache_stable_what_was_seen_comes_first_then_the_marker_then_
     assert all(each.card.score is not None for each in third.cards)
 
 
-@pytest.mark.req("CT-12", "GW-2.5")
+@pytest.mark.req("CT-12", "GW-2.5", "D4-5a")
 async def test_without_cache_stable_the_best_comes_first_and_there_is_no_marker() -> None:
     async with proxied({"github": listing(*TOOLS)}) as case:
         await case.runtime.browse(query="issue d", limit=1)
@@ -58,7 +58,7 @@ async def test_without_cache_stable_the_best_comes_first_and_there_is_no_marker(
     assert BREAKPOINT not in ids(page)
 
 
-@pytest.mark.req("CT-11", "CT-12", "GW-5.1")
+@pytest.mark.req("CT-11", "CT-12", "GW-5.1", "D4-5.1b")
 @pytest.mark.parametrize("by", ["hydrate", "execute"])
 async def test_a_tool_that_was_hydrated_or_executed_comes_first(by: str) -> None:
     async with proxied({"github": listing(*TOOLS)}, cache_stable=True) as case:
@@ -70,7 +70,7 @@ async def test_a_tool_that_was_hydrated_or_executed_comes_first(by: str) -> None
     assert BREAKPOINT not in ids(other)
 
 
-@pytest.mark.req("CT-11")
+@pytest.mark.req("CT-11", "D4-0a")
 async def test_a_client_of_the_proxy_that_hydrated_a_tool_has_seen_it_until_it_leaves() -> None:
     async with proxied({"github": listing(*TOOLS)}, cache_stable=True) as case:
         await case.call("tool_hydrate", {"tool_id": "github:issue_d"})
@@ -84,7 +84,7 @@ async def test_a_client_of_the_proxy_that_hydrated_a_tool_has_seen_it_until_it_l
     assert ids(page)[:2] == ["issue_d", BREAKPOINT]
 
 
-@pytest.mark.req("CT-12", "GW-5.5")
+@pytest.mark.req("CT-12", "GW-5.5", "D4-5.5a", "D4-5.5b")
 @pytest.mark.parametrize("tool_id", ["github:issue_d#00000000", "gitlab:issue_d", "issue", "a b", "", "github:same"])
 async def test_an_id_that_cannot_be_hydrated_fails_as_such_and_changes_nothing(tool_id: str) -> None:
     same = [tool("same", _meta={"version": "1"}), tool("same", description="Another.", _meta={"version": "1"})]

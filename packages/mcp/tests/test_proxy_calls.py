@@ -27,7 +27,7 @@ def github(*tools: Any, **answers: Any) -> ScriptedServer:
     return ScriptedServer(**{"tools/list": {"tools": [ISSUE, *tools]}, "tools/call": CREATED, **answers})
 
 
-@pytest.mark.req("GW-4.1", "GW-4.3")
+@pytest.mark.req("GW-4.1", "GW-4.3", "D4-4.1e", "D4-4.3c")
 @every_form
 async def test_hydrating_shows_every_field_of_the_tool_beside_its_id(form: str) -> None:
     async with proxied({"github": github()}) as case:
@@ -41,7 +41,7 @@ async def test_hydrating_shows_every_field_of_the_tool_beside_its_id(form: str) 
     assert "isError" not in result
 
 
-@pytest.mark.req("GW-4.3", "GW-9.3")
+@pytest.mark.req("GW-4.3", "GW-9.3", "D4-4.3a")
 async def test_a_program_hydrates_without_a_client_and_gets_one_result_whatever_the_form() -> None:
     async with proxied({"github": github()}) as case:
         results = [await case.runtime.hydrate(form) for form in ISSUE_FORMS]
@@ -50,7 +50,7 @@ async def test_a_program_hydrates_without_a_client_and_gets_one_result_whatever_
     assert (results[0].tool_id, results[0].upstream, results[0].upstream_name) == (ISSUE_ID, "github", "create_issue")
 
 
-@pytest.mark.req("GW-4.1", "GW-1.6")
+@pytest.mark.req("GW-4.1", "GW-1.6", "D4-4.1f", "D4-4.1i", "D4-4.1k")
 @pytest.mark.parametrize("form", [each for each in ISSUE_FORMS if "github" in each])
 async def test_a_call_reaches_the_tool_that_the_id_names_in_any_of_its_forms(form: str) -> None:
     server, other = github(), github()
@@ -62,7 +62,7 @@ async def test_a_call_reaches_the_tool_that_the_id_names_in_any_of_its_forms(for
     assert "tools/call" not in other.methods
 
 
-@pytest.mark.req("GW-4.4")
+@pytest.mark.req("GW-4.4", "D4-4.1h", "D4-4.4b", "D4-4.4c", "D4-4.4d")
 @pytest.mark.fault("F13")
 @pytest.mark.parametrize(
     ("args", "places"),
@@ -135,6 +135,7 @@ async def test_what_is_no_call_of_tool_hydrate_is_told_so() -> None:
     assert missing["error"] == misspelt["error"] == "ARGS_INVALID"
 
 
+@pytest.mark.req("D4-4.1i")
 async def test_a_tool_without_parameters_is_called_without_args() -> None:
     server = ScriptedServer()
     async with proxied({"files": server}) as case:
@@ -145,7 +146,7 @@ async def test_a_tool_without_parameters_is_called_without_args() -> None:
     assert result == alone == {"echo": {}}
 
 
-@pytest.mark.req("GW-6.6", "GW-4.1")
+@pytest.mark.req("GW-6.6", "GW-4.1", "D4-4.1h")
 async def test_every_kind_of_block_and_every_unknown_field_comes_back_as_it_was_sent() -> None:
     # The reference cuts text to 500 characters here, and drops images, blobs and structured content.
     async with proxied({"fixture": RelayServer()}) as case:
@@ -183,7 +184,7 @@ async def test_the_other_words_of_the_client_go_with_the_call() -> None:
     assert params["name"] == "create_issue"
 
 
-@pytest.mark.req("GW-4.1")
+@pytest.mark.req("GW-4.1", "D4-4.1g")
 @every_form
 async def test_calling_a_listed_tool_by_its_name_is_answered_with_the_call_to_make(form: str) -> None:
     server = github()
@@ -224,7 +225,7 @@ async def test_params_that_are_no_call_are_an_error_of_the_protocol(params: dict
     assert error.code == -32602
 
 
-@pytest.mark.req("GW-6.8", "GW-5.5", "CT-12")
+@pytest.mark.req("GW-6.8", "GW-5.5", "CT-12", "D4-5.5b")
 @pytest.mark.parametrize(("tool", "code"), [("tool_hydrate", "HYDRATE_FAILED"), ("tool_execute", "TOOL_NOT_FOUND")])
 @pytest.mark.parametrize("tool_id", ["github:create_isue@1.4.0", "github__create_isue", "create_isue", "a b", "%"])
 async def test_an_id_that_nobody_has_is_not_found_and_changes_nothing(tool: str, code: str, tool_id: str) -> None:
@@ -274,7 +275,7 @@ async def test_a_servers_own_tool_execute_is_reached_under_its_id_and_never_inst
     assert impostor.params_of("tools/call")["name"] == "tool_execute"
 
 
-@pytest.mark.req("GW-2.3")
+@pytest.mark.req("GW-2.3", "D4-4.1j")
 async def test_a_tool_that_is_on_no_page_is_still_called_by_its_id() -> None:
     long = {**ISSUE, "name": "x" * 100}
     async with proxied({"github": github(long)}) as case:

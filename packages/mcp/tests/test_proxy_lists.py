@@ -32,7 +32,7 @@ def refusing() -> ScriptedServer:
     return server
 
 
-@pytest.mark.req("GW-4.1")
+@pytest.mark.req("GW-4.1", "D4-4.1a")
 async def test_the_list_has_the_two_tools_of_the_proxy_and_every_tool_stripped() -> None:
     async with proxied({"github": listing(ISSUE), "files": listing(ECHO)}) as case:
         result = await case.ask("tools/list")
@@ -49,7 +49,7 @@ async def test_the_list_has_the_two_tools_of_the_proxy_and_every_tool_stripped()
     assert "nextCursor" not in result
 
 
-@pytest.mark.req("GW-6.3")
+@pytest.mark.req("GW-6.3", "D4-4.1j")
 async def test_tools_of_every_page_without_description_and_with_odd_names_are_listed() -> None:
     # The reference reads the first page only, and drops the tools that it cannot name.
     odd = [{**ECHO, "name": name} for name in ("GitHub.create", "3d_render", "größe", "a.b/c")]
@@ -63,6 +63,7 @@ async def test_tools_of_every_page_without_description_and_with_odd_names_are_li
         assert {(await case.runtime.hydrate(each)).upstream_name for each in names} == {tool["name"] for tool in odd}
 
 
+@pytest.mark.req("D4-4.1l")
 @pytest.mark.parametrize("names", ["id", "percent", "safe"])
 async def test_names_come_in_the_form_that_was_asked_for(names: Any) -> None:
     expected = {"id": ISSUE_ID, "percent": "github%3Acreate_issue%401.4.0", "safe": "github__create_issue"}
@@ -70,7 +71,7 @@ async def test_names_come_in_the_form_that_was_asked_for(names: Any) -> None:
         assert (await case.names())[2:] == [expected[names]]
 
 
-@pytest.mark.req("GW-5.4", "GW-9.3")
+@pytest.mark.req("GW-5.4", "GW-9.3", "D4-5.4b")
 async def test_a_cache_stable_list_is_the_same_list_and_never_has_a_marker() -> None:
     servers = {"github": listing(ISSUE), "files": listing(ECHO)}
     async with proxied(servers) as plain, proxied(servers, cache_stable=True) as stable:
@@ -286,7 +287,7 @@ async def test_servers_of_the_sdk_in_either_era_are_listed() -> None:
     assert sum(name.startswith("one:") for name in names) == sum(name.startswith("two:") for name in names) > 10
 
 
-@pytest.mark.req("GW-4.1", "GW-4.2")
+@pytest.mark.req("GW-4.1", "GW-4.2", "D4-4b")
 @pytest.mark.parametrize("names", ["id", "percent", "safe"])
 @pytest.mark.parametrize("cache_stable", [False, True], ids=["ranked", "stable"])
 async def test_no_mode_of_the_proxy_or_gateway_lists_a_schema(names: Any, *, cache_stable: bool) -> None:

@@ -29,7 +29,7 @@ def _shown(entry) -> str:
     return f"{entry['name']} — {entry['description']}\n"
 
 
-@pytest.mark.req("GW-4.1")
+@pytest.mark.req("GW-4.1", "D4-4.1a", "D4-4.1b", "D4-4.1d")
 def test_an_entry_has_an_id_one_line_of_prose_and_the_schema_that_says_nothing(raw_tool):
     tool = raw_tool("create_issue", "title", annotations={"readOnlyHint": True}, outputSchema={"type": "object"})
     tool["_meta"] = {"version": "1.4.0"}
@@ -57,7 +57,7 @@ def test_entries_stand_in_the_order_of_their_ids_whatever_the_order_of_the_serve
     assert orjson.dumps(one.entries) == orjson.dumps(other.entries)
 
 
-@pytest.mark.req("GW-4.1", "GW-2.4")
+@pytest.mark.req("GW-4.1", "GW-2.4", "D4-4.1c")
 @pytest.mark.parametrize("form", FORMS)
 def test_long_descriptions_are_cut_so_that_what_is_sent_keeps_the_budget_of_a_card(raw_tool, form):
     # The reference lets 421 tokens through here.
@@ -108,7 +108,7 @@ def test_a_percent_encoded_name_that_leaves_nothing_of_the_description_gives_way
     assert MCP_NAME.fullmatch(names[1])
 
 
-@pytest.mark.req("GW-4.1")
+@pytest.mark.req("GW-4.1", "D4-4.1m")
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_of_a_name_is_accepted_back(raw_tool, form):
     catalog = _catalog(github=[raw_tool("create_issue", "title"), raw_tool("a.b/c")], gitlab=[raw_tool("create_issue")])
@@ -151,7 +151,7 @@ def test_two_servers_with_a_tool_of_one_name_and_one_with_a_name_of_ours_stay_ap
     assert META_TOOLS.keys().isdisjoint(names)
 
 
-@pytest.mark.req("GW-2.2")
+@pytest.mark.req("GW-2.2", "D4-2.2d")
 def test_nothing_but_the_line_of_the_card_is_shown(raw_tool):
     hostile = raw_tool(
         "leak",
@@ -168,7 +168,7 @@ def test_nothing_but_the_line_of_the_card_is_shown(raw_tool):
     assert "files.example" not in text
 
 
-@pytest.mark.req("GW-2.3")
+@pytest.mark.req("GW-2.3", "D4-4.1j")
 def test_a_tool_without_a_card_is_left_out_and_the_rest_are_listed(raw_tool):
     catalog = _catalog(files=[raw_tool("x" * 100), raw_tool("fine")])
 
