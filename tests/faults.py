@@ -123,7 +123,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "C6",
-        "template reading `__class__`, `config`, loops, `9**(9**9)`, `'a'*10**9`, undefined name",
+        "template reading `__class__`, `config`, endless loops, `9**(9**9)`, `'a'*10**9`, undefined name",
         "refused at load or `template-error` < 100 ms",
     ),
     Fault(

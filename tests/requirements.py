@@ -39,6 +39,7 @@ _PENDING: dict[str, str | None] = {
     "CT-7": None,
     "CT-21": None,
     "CT-27": None,
+    "CT-24": None,
     "CT-28": None,
     "CT-29": None,
     "VW": "comes with views",
@@ -424,8 +425,8 @@ _TEXTS: dict[str, dict[str, str]] = {
             "response size is bounded."
         ),
         "TP-26": (
-            "Templating: sandboxed Jinja2 with strict undefined; `input`, `context` and allow-listed `env` only; "
-            "rendered into single argv items, headers, URL parts (URL-escaped); never through a shell."
+            "Templating: sandboxed Jinja2 (CT-24) with strict undefined; `input`, `context` and allow-listed `env` "
+            "only; rendered into single argv items, headers, URL parts (URL-escaped); never through a shell."
         ),
         "TP-27": (
             "Deterministic tools are cached by (pack content hash, canonical input, rendered cacheKey): bounded, "

@@ -62,6 +62,19 @@ def test_lint_says_that_all_is_fine_and_gives_advice(packs: Path) -> None:
     assert "bare.tool.yaml: `description` is missing" in result.stderr
 
 
+@pytest.mark.req("CT-24")
+def test_lint_warns_of_a_value_that_a_call_may_leave_out(packs: Path) -> None:
+    file = packs / "shout.tool.yaml"
+    file.write_text(file.read_text().replace("  required: [name]\n", ""))
+
+    told, as_json = run("lint", str(packs)), json.loads(run("lint", str(packs), "--json").stdout)
+
+    advice = "`execution.cmd[2]` uses `input.name`, which a call may leave out"
+    assert told.exit_code == 0
+    assert advice in " ".join(told.stderr.split())
+    assert [each["tool"] for each in as_json["advice"] if each["message"].startswith(advice)] == ["text.shout"]
+
+
 @pytest.mark.req("TP-28")
 def test_lint_prints_file_and_line_of_everything_and_its_exit_code_is_one(packs: Path) -> None:
     file = packs / "greet.tool.yaml"

@@ -10,7 +10,7 @@ from running_packs import ask, load, needs_walls, running, write_pack
 
 from toolcrib_toolpacks.planning import PreparedPack, RunSettings
 
-pytestmark = pytest.mark.req("TP-26")
+pytestmark = pytest.mark.req("TP-26", "CT-24")
 
 HOSTILE = ["; rm -rf /", "$(id)", "`id`", "a b\tc", "line\nbreak", "*", "'\"", "é☃", "{{ 7*7 }}", "%s%n", "\\", ""]
 
@@ -42,6 +42,10 @@ async def test_whatever_a_value_is_it_is_one_item_and_nothing_runs_it(tmp_path: 
         (["tool", "--", "{{ input.value }}"], "-rf", ("--", "-rf")),
         (["tool", "--name={{ input.value }}"], "-rf", ("--name=-rf",)),
         (["tool", "{{ input.value }}"], "nul\0byte", None),
+        (["tool", "{% if input.value %}--all{% endif %}", "x"], "yes", ("--all", "x")),
+        (["tool", "{% if not input.value %}--all{% endif %}", "x"], "yes", ("x",)),
+        (["tool", "{{ '--all' if input.value }}", "{{ input.value }}"], "", ("",)),
+        (["tool", "{% for x in input.value.split() %}{{ x }} {% endfor %}"], "a -b", ("a -b ",)),
     ],
 )
 def test_a_value_does_not_become_an_option_unless_the_pack_ends_the_options(
@@ -79,3 +83,16 @@ async def test_context_and_allowed_variables_are_there_and_nothing_else(tmp_path
     for error in (missing, unset):
         assert error is not None
         assert error.code == "toolbox.template-error"
+
+
+@needs_walls
+async def test_defaults_of_the_schema_reach_templates_and_programs(tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {"days": {"type": "integer", "default": 3}, "city": {"type": "string"}}}
+    cmd = ["/bin/sh", "-c", 'printf "[%s,%s]" "$1" "$(cat)"', "sh", "{{ input.days }}"]
+    write_pack(tmp_path, "both", {"kind": "cli", "cmd": cmd}, inputSchema=schema)
+
+    async with running(tmp_path) as toolbox:
+        left_out, given = (await ask(toolbox, "both")).unwrap(), (await ask(toolbox, "both", days=5)).unwrap()
+
+    assert left_out == [3, {"days": 3}]
+    assert given == [5, {"days": 5}]

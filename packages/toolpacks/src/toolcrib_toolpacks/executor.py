@@ -22,6 +22,7 @@ from toolcrib_runtime.guards.secrets.secret import Secret
 from toolcrib_runtime.outputs import OUTPUT_LIMITS
 from toolcrib_toolpacks import workers
 from toolcrib_toolpacks.commands import Command
+from toolcrib_toolpacks.defaults import with_defaults
 from toolcrib_toolpacks.environment import looks_secret
 from toolcrib_toolpacks.kinds.http import fetch, grant_for
 from toolcrib_toolpacks.model import HttpExecution, Toolpack
@@ -71,7 +72,7 @@ class PackExecutor:
         """
         latest = asyncio.get_running_loop().time() + self._packs[work.tool.id].timeout_ms / 1000
         prepared = self.prepared(work.tool.id)
-        payload = _payload(prepared.pack, work.arguments)
+        payload = _payload(prepared.pack, with_defaults(prepared.pack.input_schema, work.arguments))
         execution = prepared.pack.execution
         if isinstance(execution, HttpExecution):
             return await fetch(
@@ -118,6 +119,7 @@ class PackExecutor:
             ToolError: The call would be refused, so that there is nothing to remember.
         """
         prepared = self.prepared(tool_id)
+        arguments = with_defaults(prepared.pack.input_schema, arguments)
         place = ("templating", "cacheKey")
         key = prepared.rendering.text(place, arguments) if prepared.rendering.template(place) is not None else ""
         is_request = isinstance(prepared.pack.execution, HttpExecution)

@@ -21,6 +21,7 @@ from toolcrib_runtime.guards.process.seccomp import seccomp_works
 from toolcrib_runtime.guards.process.spec import DEFAULT_PATH, ProcessSpec
 from toolcrib_toolpacks.capabilities import PathGrant, grants_of, sandbox_for
 from toolcrib_toolpacks.commands import Command, Interpreters
+from toolcrib_toolpacks.defaults import with_defaults
 from toolcrib_toolpacks.environment import looks_secret, pack_environment
 from toolcrib_toolpacks.kinds.cli import cli_command
 from toolcrib_toolpacks.kinds.node import node_command
@@ -206,6 +207,7 @@ def plan_of(pack: Toolpack, arguments: Mapping[str, JsonValue], *, settings: Run
         ToolError: The call would be refused before its start: a template, a capability, a missing file.
     """
     chosen = settings or RunSettings()
+    arguments = with_defaults(pack.input_schema, arguments)
     passed = {name: _MARK.format(name) for name in pack.env.passthrough}
     assigned = {name: _MARK.format(name) if looks_secret(name) else text for name, text in pack.env.assigned.items()}
     prepared = PreparedPack(pack, chosen, env=passed | assigned)

@@ -36,7 +36,7 @@ class Rendering:
         return self._compiled[place].render({"input": arguments, "env": self._env})
 
     def items(self, places: Sequence[Place], arguments: Mapping[str, object]) -> tuple[str, ...]:
-        """Items of a command line, each one item whatever its value is.
+        """Items of a command line, each one item whatever its value is; one whose `if` does not hold is left out.
 
         Raises:
             TemplateError: A value is missing, or would be read as an option: it begins with `-`, is not behind a `--`,
@@ -44,8 +44,10 @@ class Rendering:
         """
         rendered: list[str] = []
         for place in places:
-            item = self.text(place, arguments)
-            if item.startswith("-") and self._compiled[place].starts_with_value and _END_OF_OPTIONS not in rendered:
+            item, starts_with_value, is_nothing = self._compiled[place].fill({"input": arguments, "env": self._env})
+            if is_nothing:
+                continue
+            if item.startswith("-") and starts_with_value and _END_OF_OPTIONS not in rendered:
                 raise TemplateError(
                     f"A value for item {len(rendered) + 1} of the command line begins with `-`, "
                     "and would be read as an option.",

@@ -10,7 +10,10 @@ from toolcrib_cli.edge import FAILED
 from toolcrib_cli.screen import print_json, printable, tell
 from toolcrib_core.wording import count
 from toolcrib_toolpacks import Toolpack, ToolpackLoader, ToolpackValidationError, ToolpackViolation
-from toolcrib_toolpacks.model import HttpExecution
+from toolcrib_toolpacks.model import HttpExecution, templates_of
+from toolcrib_toolpacks.source_files import shown_path
+from toolcrib_toolpacks.template_rules import absent_inputs
+from toolcrib_toolpacks.templating import parse_template
 
 
 class Linted(NamedTuple):
@@ -76,6 +79,13 @@ def _advice(pack: Toolpack) -> Iterator[str]:
         yield "`description` is missing: models and search have little to go by."
     if pack.risk is None:
         yield "`risk` is missing: a careful gateway asks before every call of a tool whose effects it does not know."
+    for place, text in templates_of(pack).items():
+        tree = parse_template(text)
+        for name in absent_inputs(tree, pack.input_schema) if tree is not None else ():
+            yield (
+                f"`{shown_path(place)}` uses `{name}`, which a call may leave out: put it into `required`, give it a "
+                "`default` in the schema, or write `| default(…)` behind it."
+            )
     execution, declared = pack.execution, pack.caps.network
     if (
         isinstance(execution, HttpExecution)
