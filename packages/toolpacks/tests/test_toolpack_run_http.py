@@ -82,7 +82,7 @@ async def test_what_would_break_out_of_its_place_is_refused_before_anything_is_s
             good = await ask(toolbox, "call", name="fine")
 
     assert refused is not None
-    assert refused.code == "toolbox.template-error"
+    assert refused.code == ("toolbox.invalid-arguments" if "\0" in arguments["name"] else "toolbox.template-error")
     assert good.unwrap() == 1
     assert server.connections == 1
 
