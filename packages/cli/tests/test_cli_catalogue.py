@@ -267,6 +267,29 @@ def test_without_names_everything_is_exported_and_losses_are_told():
     assert " more\n" in result.stderr
 
 
+_ODD = """
+from toolcrib_runtime import create_tool, create_toolbox
+
+schema = {"type": "object", "properties": {"$top": {"type": "integer"}}}
+toolbox = create_toolbox([
+    create_tool(schema, lambda arguments: 1, name="list", namespace="drive"),
+    create_tool({"type": "object"}, lambda arguments: 1, name="sync", namespace="drive"),
+])
+"""
+
+
+@pytest.mark.req("CT-15")
+def test_a_tool_that_the_provider_cannot_take_is_left_out_and_named(tmp_path):
+    (tmp_path / "drive.py").write_text(_ODD, encoding="utf-8")
+
+    result = _run("export", "--provider", "anthropic", "--toolbox", f"{tmp_path}/drive.py:toolbox")
+
+    assert [each["name"] for each in json.loads(result.stdout)] == ["drive__sync"]
+    assert result.stderr.startswith(
+        "left out: 1 tool that this provider cannot take\n  Anthropic refuses 1 parameter of `drive:list"
+    )
+
+
 def test_a_part_that_is_not_installed_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "toolcrib_gemini", None)
 

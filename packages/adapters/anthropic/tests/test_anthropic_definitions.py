@@ -229,7 +229,7 @@ def test_tools_that_could_never_be_found_are_refused() -> None:
 
 @pytest.mark.req("AD-7")
 def test_a_parameter_that_the_api_refuses_is_named() -> None:
-    with pytest.raises(UnsupportedTool, match=r"1 parameter that the Anthropic API refuses: `größe`"):
+    with pytest.raises(UnsupportedTool, match=r"Anthropic refuses 1 parameter of `test:a@1.0.0` for its name: `größe`"):
         to_anthropic_tools([tool("a", größe={"type": "integer"}, ok={})])
 
 

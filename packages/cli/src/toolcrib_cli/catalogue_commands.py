@@ -180,7 +180,7 @@ def export(
 ) -> None:
     """Print tool definitions in the form that a provider's API takes.
 
-    What a provider's form cannot say is told on standard error.
+    What a provider's form cannot say, and which tools it cannot take at all, stands on standard error.
 
     Example: toolcrib export --provider openai
     """

@@ -14,7 +14,7 @@ from toolcrib_core import CatalogError, create_registry, registry_json
 from toolcrib_core.wording import count, quoted
 
 if TYPE_CHECKING:
-    from toolcrib_core import ToolDefinition
+    from toolcrib_core import ToolDefinition, ToolError
     from toolcrib_mcp.catalog import CatalogSnapshot
     from toolcrib_mcp.gateway import Gateway
 
@@ -26,6 +26,8 @@ class Exported(NamedTuple):
 
     value: Any
     losses: Mapping[str, Sequence[str]] = {}
+    skipped: Mapping[str, ToolError] = {}
+    """Why a tool was left out, by its id."""
 
 
 Export: TypeAlias = "Callable[[CatalogSnapshot, Sequence[str]], Exported]"
@@ -46,7 +48,15 @@ def run_export(*, choice: Choice, provider: str, tools: Sequence[str], fresh: bo
 
     exported = with_gateway(choice, work, timeout=timeout, fresh=fresh)
     print_json(exported.value)
+    _tell_skipped(exported.skipped)
     _tell_losses(exported.losses)
+
+
+def _tell_skipped(skipped: Mapping[str, ToolError]) -> None:
+    if skipped:
+        tell(f"left out: {count(len(skipped), 'tool')} that this provider cannot take")
+    for each in skipped.values():
+        tell(f"  {printable(each.message)}")
 
 
 def _tell_losses(losses: Mapping[str, Sequence[str]]) -> None:
@@ -76,8 +86,9 @@ def _by_adapter(part: str, function: str, **options: Any) -> Export:
     """An export by an adapter: `toolcrib_<part>.<function>` gives `tools`, and `losses` by tool id."""
 
     def export(snapshot: CatalogSnapshot, ids: Sequence[str]) -> Exported:
-        made = _adapter(part, function)(_definitions(snapshot, ids), **options)
-        return Exported(made.tools, {tool_id: list(report.lines()) for tool_id, report in made.losses.items()})
+        made = _adapter(part, function)(_definitions(snapshot, ids), on_illegal="skip", **options)
+        losses = {tool_id: list(report.lines()) for tool_id, report in made.losses.items()}
+        return Exported(made.tools, losses, made.skipped)
 
     return export
 

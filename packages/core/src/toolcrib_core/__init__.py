@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     from toolcrib_core.providers.nulls import restore_arguments
     from toolcrib_core.providers.parsed import BrokenCall, ParsedCall, ParsedCalls
     from toolcrib_core.providers.results import ResultContent, ResultLike
+    from toolcrib_core.providers.tool_sources import OnIllegal, ToolLike, ToolsLike
     from toolcrib_core.registry import (
         RegistryChange,
         RegistryOptions,
@@ -175,6 +176,7 @@ _NAMES = {
     "providers.nulls": "restore_arguments",
     "providers.parsed": "BrokenCall ParsedCall ParsedCalls",
     "providers.results": "ResultContent ResultLike",
+    "providers.tool_sources": "OnIllegal ToolLike ToolsLike",
     "registry": (
         "RegistryChange RegistryOptions RegistrySnapshot RegistryView RegistryWarning ToolRegistry "
         "combine_registries create_registry"
@@ -248,6 +250,7 @@ __all__ = [
     "LossyFeature",
     "MalformedJson",
     "NotJson",
+    "OnIllegal",
     "ParsedCall",
     "ParsedCalls",
     "PathInvalid",
@@ -280,10 +283,12 @@ __all__ = [
     "ToolIdentity",
     "ToolKind",
     "ToolLifecycle",
+    "ToolLike",
     "ToolNames",
     "ToolPredicate",
     "ToolRegistry",
     "ToolRisk",
+    "ToolsLike",
     "Tracer",
     "TreeEntry",
     "TreeLeaf",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from toolcrib_anthropic.lazy_loading import ToolSearch, search_tool
 from toolcrib_anthropic.strict import PLAIN, STRICT, StrictBudget
@@ -17,13 +16,11 @@ from toolcrib_core.providers.conversion import Conversion, first_fitting
 from toolcrib_core.providers.describing import description_of
 from toolcrib_core.providers.losses import Loss, LossReport
 from toolcrib_core.providers.names import ToolNames
+from toolcrib_core.providers.tool_sources import OnIllegal, ToolsLike, legal_tools
 from toolcrib_core.schema.validate import is_valid
-from toolcrib_core.wording import count, listed, quoted
 
 Caller: TypeAlias = Literal["direct", "code_execution_20250825", "code_execution_20260120", "code_execution_20260521"]
 """Who may call a tool: the model itself, or code that it writes and the API runs."""
-
-_PROPERTY: Final = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,10 +34,12 @@ class AnthropicTools:
     """What each schema lost, by tool id; a tool that lost nothing is not in it."""
     not_strict: Mapping[str, tuple[Loss, ...]] = field(default_factory=dict)
     """Why a tool is not strict although that was asked for, by tool id."""
+    skipped: Mapping[str, UnsupportedTool] = field(default_factory=dict)
+    """Why a tool was left out, by tool id."""
 
 
 def to_anthropic_tools(
-    definitions: Iterable[ToolDefinition],
+    definitions: ToolsLike,
     *,
     strict: bool = False,
     loaded: Iterable[ToolDefinition | str] | None = None,
@@ -48,11 +47,13 @@ def to_anthropic_tools(
     cache: Literal["5m", "1h"] | None = None,
     allowed_callers: Sequence[Caller] | Mapping[str, Sequence[Caller]] = (),
     examples: bool = True,
+    on_illegal: OnIllegal = "raise",
 ) -> AnthropicTools:
     """Definitions as the `tools` of a request.
 
     Args:
-        definitions: The tools of the conversation, those that are only loaded later included.
+        definitions: The tools of the conversation, those that are only loaded later included: a toolbox, a registry,
+            one tool, or a list of runnable tools or definitions.
         strict: Hold the model to the schemas. A tool whose schema cannot be said strictly without refusing what it
             takes stays as it is; `not_strict` has the reasons.
         loaded: The tools, or their ids, that the model sees from the start; the others are deferred. None is all.
@@ -60,14 +61,18 @@ def to_anthropic_tools(
         cache: Let the API keep the tools cached for that long.
         allowed_callers: Who may call the tools: for all of them, or by tool id. Code cannot call a strict tool.
         examples: Show the examples of the definitions, those that fit the schema.
+        on_illegal: What happens to a tool with a parameter whose name the API forbids: `"skip"` leaves it out, and
+            `skipped` has the reason.
 
     Raises:
-        UnsupportedTool: A schema has a parameter that the API cannot take; the message names it.
-        CatalogError: Every tool is deferred and there is no search, or ids and names collide.
+        UnsupportedTool: A parameter has a name that the API forbids; the message names it.
+        CatalogError: The tools are something else, every tool is deferred and there is no search, or ids and names
+            collide.
         UnknownTool: A loaded tool is not among the definitions.
     """
-    names = ToolNames(definitions)
-    shown = {each.id for each in names} if loaded is None else names.ids_of(loaded)
+    legal = legal_tools(definitions, PLAIN, on_illegal=on_illegal)
+    names = ToolNames(legal.definitions)
+    shown = {each.id for each in names} if loaded is None else names.ids_of(legal.among(loaded))
     if len(names) and not shown and search is None:
         raise CatalogError(
             "Every tool is deferred, so that the model could never find one.",
@@ -78,7 +83,6 @@ def to_anthropic_tools(
     losses: dict[str, LossReport] = {}
     not_strict: dict[str, tuple[Loss, ...]] = {}
     for each in names:
-        _check_properties(each)
         callers = allowed_callers.get(each.id, ()) if isinstance(allowed_callers, Mapping) else allowed_callers
         converted = _converted(each, budget if strict else None, callers)
         given, left_out = _examples(each, converted.schema) if examples else ([], ())
@@ -102,19 +106,12 @@ def to_anthropic_tools(
     if cache is not None:
         _mark_cached(tools, cache)
     return AnthropicTools(
-        tools=tools, names=names, losses=MappingProxyType(losses), not_strict=MappingProxyType(not_strict)
+        tools=tools,
+        names=names,
+        losses=MappingProxyType(losses),
+        not_strict=MappingProxyType(not_strict),
+        skipped=legal.skipped,
     )
-
-
-def _check_properties(definition: ToolDefinition) -> None:
-    # The API refuses the whole request for one such name.
-    wrong = [name for name in definition.input_schema.get("properties", {}) if not _PROPERTY.fullmatch(name)]
-    if wrong:
-        raise UnsupportedTool(
-            f"{quoted(definition.id)} has {count(len(wrong), 'parameter')} that the Anthropic API refuses: "
-            f"{listed(wrong)}.",
-            hint="Rename them: letters, digits, `_`, `.` and `-`, at most 64 characters. Or leave the tool out.",
-        )
 
 
 def _converted(definition: ToolDefinition, budget: StrictBudget | None, callers: Sequence[Caller]) -> Conversion:

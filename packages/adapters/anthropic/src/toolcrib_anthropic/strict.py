@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -10,7 +11,12 @@ from toolcrib_core.providers.losses import Loss
 from toolcrib_core.schema.subschemas import subschemas
 from toolcrib_core.wording import count
 
-PLAIN: Final = VendorDialect(name="Anthropic", root_combinators=False)
+PLAIN: Final = VendorDialect(
+    name="Anthropic",
+    root_combinators=False,
+    parameters=re.compile(r"[a-zA-Z0-9_.-]{1,64}"),
+    parameter_rule="letters, digits, `_`, `.` and `-`, at most 64 characters.",
+)
 """Every keyword is taken; only at the root the API refuses `anyOf`, `oneOf` and `allOf`."""
 
 STRICT: Final = VendorDialect(

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from toolcrib_claude_agent.strict import SERVED
 from toolcrib_core.definition import ToolDefinition
-from toolcrib_core.errors import CatalogError
+from toolcrib_core.errors import CatalogError, UnsupportedTool
 from toolcrib_core.json_values import JsonObject, JsonValue
 from toolcrib_core.providers.conversion import convert_schema
 from toolcrib_core.providers.describing import description_of
 from toolcrib_core.providers.dialects import VendorDialect
 from toolcrib_core.providers.losses import LossReport
 from toolcrib_core.providers.names import ToolNames
+from toolcrib_core.providers.tool_sources import OnIllegal, ToolsLike, legal_tools
 from toolcrib_core.risk import ToolRisk
 from toolcrib_core.wording import quoted
 
@@ -30,6 +31,8 @@ class ClaudeAgentTools:
     server: str
     losses: Mapping[str, LossReport] = field(default_factory=dict)
     """What each schema lost, by tool id; a tool that lost nothing is not in it."""
+    skipped: Mapping[str, UnsupportedTool] = field(default_factory=dict)
+    """Why a tool was left out, by tool id."""
 
     def listed_name(self, tool: ToolDefinition | str) -> str:
         """The name that the server itself lists a tool under, without the prefix.
@@ -46,30 +49,37 @@ def prefix_of(server: str) -> str:
 
 
 def to_claude_agent_tools(
-    definitions: Iterable[ToolDefinition],
+    definitions: ToolsLike,
     *,
     server: str = "toolcrib",
     max_result_chars: int | None = None,
+    on_illegal: OnIllegal = "raise",
     dialect: VendorDialect = SERVED,
 ) -> ClaudeAgentTools:
     """Definitions as MCP tools whose names, with `mcp__server__` before them, have at most 64 characters.
 
     Args:
-        definitions: The tools of the server.
+        definitions: The tools of the server: a toolbox, a registry, one tool, or a list of runnable tools or
+            definitions.
         server: The name under which the server is given to the SDK.
         max_result_chars: How long a result may be that Claude Code keeps in the conversation; longer ones it puts into
             a file and shows the beginning.
+        on_illegal: What happens to a tool with a parameter whose name Claude's API forbids: `"skip"` leaves it out,
+            and `skipped` has the reason.
         dialect: How much of JSON Schema is said.
 
     Raises:
-        CatalogError: The name of the server is not usable or too long, or ids and names collide.
+        UnsupportedTool: A parameter has a name that Claude's API forbids; the message names it.
+        CatalogError: The tools are something else, the name of the server is not usable or too long, or ids and names
+            collide.
     """
     if not server or "__" in server or server.startswith("_") or server.endswith("_"):
         raise CatalogError(
             f"{quoted(server)} cannot be the name of a server: in `mcp__server__tool` it would not be told apart.",
             hint="Use letters, digits and `-`, and `_` only inside and once at a time.",
         )
-    names = ToolNames(definitions, prefix=prefix_of(server))
+    legal = legal_tools(definitions, SERVED, on_illegal=on_illegal)
+    names = ToolNames(legal.definitions, prefix=prefix_of(server))
     tools: list[JsonObject] = []
     losses: dict[str, LossReport] = {}
     for each in names:
@@ -86,7 +96,9 @@ def to_claude_agent_tools(
         if max_result_chars is not None:
             tool["_meta"] = {"anthropic/maxResultSizeChars": max_result_chars}
         tools.append(tool)
-    return ClaudeAgentTools(tools=tools, names=names, server=server, losses=MappingProxyType(losses))
+    return ClaudeAgentTools(
+        tools=tools, names=names, server=server, losses=MappingProxyType(losses), skipped=legal.skipped
+    )
 
 
 def _hints(risk: ToolRisk) -> dict[str, JsonValue]:

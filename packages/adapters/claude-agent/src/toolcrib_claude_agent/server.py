@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
 
 from toolcrib_claude_agent.calls import parse_claude_agent_call
@@ -12,11 +12,10 @@ from toolcrib_claude_agent.definitions import ClaudeAgentTools, to_claude_agent_
 from toolcrib_claude_agent.permissions import ToolPermissions, to_claude_agent_permissions
 from toolcrib_claude_agent.results import as_result, to_claude_agent_result
 from toolcrib_claude_agent.strict import CHECKED_BY_SDK
-from toolcrib_core.definition import ToolDefinition
 from toolcrib_core.errors import CatalogError, ToolError
 from toolcrib_core.json_values import JsonObject
 from toolcrib_core.providers.parsed import BrokenCall
-from toolcrib_core.registry import RegistryView
+from toolcrib_core.providers.tool_sources import OnIllegal, ToolsLike
 from toolcrib_core.wording import quoted
 
 if TYPE_CHECKING:
@@ -35,14 +34,6 @@ class Caller(Protocol):
         """Run a tool by its id."""
 
 
-class Box(Caller, Protocol):
-    """Anything that holds tools and runs them, such as a `Toolbox`."""
-
-    @property
-    def registry(self) -> RegistryView:
-        """The definitions of the tools."""
-
-
 class ClaudeAgentServer(NamedTuple):
     """A server for the SDK, with what its options want to know about it."""
 
@@ -53,13 +44,14 @@ class ClaudeAgentServer(NamedTuple):
 
 
 def create_claude_agent_server(
-    source: Box | RegistryView | Iterable[ToolDefinition],
+    source: ToolsLike,
     handler: Handler | Caller | None = None,
     *,
     name: str = "toolcrib",
     version: str = "1.0.0",
     max_result_chars: int | None = None,
     read_only: bool = False,
+    on_illegal: OnIllegal = "raise",
 ) -> ClaudeAgentServer:
     """An MCP server inside this process that offers tools to the Claude Agent SDK.
 
@@ -67,12 +59,13 @@ def create_claude_agent_server(
     as an error result. It needs the extra `sdk`.
 
     Args:
-        source: A toolbox, which runs its own tools, or a registry or definitions, whose tools the handler runs.
+        source: A toolbox, which runs its own tools; or a registry, one tool or a list of tools, which the handler runs.
         handler: A coroutine function of tool id and arguments, or an object whose `call` is one.
         name: The name of the server, which is part of the names of its tools.
         version: The version that the server says it has.
         max_result_chars: As in `to_claude_agent_tools`.
         read_only: As in `to_claude_agent_permissions`.
+        on_illegal: As in `to_claude_agent_tools`; `tools.skipped` has the reasons.
 
     Raises:
         CatalogError: Nothing runs the tools, or the names cannot be used.
@@ -83,7 +76,7 @@ def create_claude_agent_server(
     from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, Tool
 
     run = _runner(source, handler)
-    tools = to_claude_agent_tools(_definitions(source), server=name, max_result_chars=max_result_chars)
+    tools = to_claude_agent_tools(source, server=name, max_result_chars=max_result_chars, on_illegal=on_illegal)
     listed = [Tool.model_validate(each) for each in tools.tools]
 
     async def list_tools(*_: object) -> ListToolsResult:
@@ -102,10 +95,11 @@ def create_claude_agent_server(
 
 
 def to_sdk_mcp_tools(
-    source: Box | RegistryView | Iterable[ToolDefinition],
+    source: ToolsLike,
     handler: Handler | Caller | None = None,
     *,
     server: str = "toolcrib",
+    on_illegal: OnIllegal = "raise",
 ) -> list[SdkMcpTool[Any]]:
     """The tools as `SdkMcpTool`, to be put beside others into a server of the SDK's own making.
 
@@ -120,7 +114,7 @@ def to_sdk_mcp_tools(
     from mcp.types import ToolAnnotations
 
     run = _runner(source, handler)
-    tools = to_claude_agent_tools(_definitions(source), server=server, dialect=CHECKED_BY_SDK)
+    tools = to_claude_agent_tools(source, server=server, dialect=CHECKED_BY_SDK, on_illegal=on_illegal)
 
     def handle(name: str) -> Callable[[Any], Awaitable[dict[str, Any]]]:
         async def handled(arguments: Any) -> dict[str, Any]:
@@ -145,19 +139,15 @@ def _plain(tools: list[JsonObject]) -> list[dict[str, Any]]:
     return [*tools]
 
 
-def _definitions(source: Box | RegistryView | Iterable[ToolDefinition]) -> Iterable[ToolDefinition]:
-    held = getattr(source, "registry", source)
-    return held.list() if isinstance(held, RegistryView) else cast("Iterable[ToolDefinition]", held)
-
-
 def _runner(source: object, handler: Handler | Caller | None) -> Handler:
-    given = source if handler is None else handler
-    run: Handler | None = getattr(given, "call", given if callable(given) else None)
-    if run is None:
+    # A runnable tool is callable, but not with an id and arguments.
+    run: Any = getattr(source, "call", None) if handler is None else getattr(handler, "call", handler)
+    if not callable(run):
         raise CatalogError(
-            "Nothing runs these tools.", hint="Give a toolbox, or a handler: a coroutine function of id and arguments."
+            "Nothing runs these tools.",
+            hint="Give a toolbox, `create_toolbox(tools)`, or a handler: a coroutine function of id and arguments.",
         )
-    return run
+    return cast("Handler", run)
 
 
 async def _answer(run: Handler, tools: ClaudeAgentTools, name: str, arguments: object) -> JsonObject:

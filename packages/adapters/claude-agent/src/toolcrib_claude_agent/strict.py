@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from toolcrib_core.providers.dialects import ANNOTATIONS, ASSERTIONS, VendorDialect
 
-SERVED: Final = VendorDialect(name="The Claude Agent SDK", root_combinators=False)
+SERVED: Final = VendorDialect(
+    name="The Claude Agent SDK",
+    root_combinators=False,
+    parameters=re.compile(r"[a-zA-Z0-9_.-]{1,64}"),
+    parameter_rule="letters, digits, `_`, `.` and `-`, at most 64 characters.",
+)
 """Every keyword is taken. At the root, Claude's API behind the SDK refuses `anyOf`, `oneOf` and `allOf`."""
 
 CHECKED_BY_SDK: Final = VendorDialect(

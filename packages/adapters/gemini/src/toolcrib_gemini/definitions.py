@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
 from toolcrib_core.definition import ToolDefinition
-from toolcrib_core.errors import CatalogError, ToolErrorCategory
+from toolcrib_core.errors import CatalogError, ToolErrorCategory, UnsupportedTool
 from toolcrib_core.json_values import JsonObject
 from toolcrib_core.providers.conversion import convert_schema
 from toolcrib_core.providers.describing import description_of
 from toolcrib_core.providers.losses import LossReport
 from toolcrib_core.providers.names import ToolNames
+from toolcrib_core.providers.tool_sources import OnIllegal, ToolsLike, legal_tools
 from toolcrib_gemini.strict import SCHEMA, response_schema
 
 MAX_DECLARATIONS: Final = 512
@@ -34,31 +35,38 @@ class GeminiTools:
     """What each declared schema lost, by tool id; a tool that lost nothing is not in it."""
     responses: bool = True
     """Whether declarations say what their functions give."""
+    skipped: Mapping[str, UnsupportedTool] = field(default_factory=dict)
+    """Why a tool was left out, by tool id."""
 
 
 def to_gemini_tools(
-    definitions: Iterable[ToolDefinition],
+    definitions: ToolsLike,
     *,
     loaded: Iterable[ToolDefinition | str] | None = None,
     responses: bool = True,
+    on_illegal: OnIllegal = "raise",
 ) -> GeminiTools:
     """Definitions as the `tools` of a request.
 
     Args:
-        definitions: The tools of the conversation, those that are only loaded later included.
+        definitions: The tools of the conversation, those that are only loaded later included: a toolbox, a registry,
+            one tool, or a list of runnable tools or definitions.
         loaded: The tools, or their ids, that are declared from the start; `with_loaded` declares others when a
             search has found them. None is all.
         responses: Describe what the functions give, where a definition says so.
+        on_illegal: As with the other providers: `"skip"` leaves out a tool that the API cannot take. No name of a
+            parameter is known that it forbids.
 
     Raises:
-        CatalogError: There are more tools to declare than the API takes, or ids and names collide.
+        CatalogError: The tools are something else, there are more to declare than the API takes, or ids and names
+            collide.
         UnknownTool: A loaded tool is not among the definitions.
     """
-    names = ToolNames(definitions)
-    if loaded is None:
-        return declare(names, [each.id for each in names], responses=responses)
-    wanted = names.ids_of(loaded)
-    return declare(names, [each.id for each in names if each.id in wanted], responses=responses)
+    legal = legal_tools(definitions, SCHEMA, on_illegal=on_illegal)
+    names = ToolNames(legal.definitions)
+    wanted = {each.id for each in names} if loaded is None else names.ids_of(legal.among(loaded))
+    made = declare(names, [each.id for each in names if each.id in wanted], responses=responses)
+    return replace(made, skipped=legal.skipped)
 
 
 def declare(names: ToolNames, tool_ids: Iterable[str], *, responses: bool) -> GeminiTools:

@@ -8,12 +8,13 @@ from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from toolcrib_core.definition import ToolDefinition
-from toolcrib_core.errors import CatalogError
+from toolcrib_core.errors import CatalogError, UnsupportedTool
 from toolcrib_core.json_values import JsonObject, JsonValue, thaw
 from toolcrib_core.providers.conversion import first_fitting
 from toolcrib_core.providers.describing import description_of
 from toolcrib_core.providers.losses import Loss, LossReport
 from toolcrib_core.providers.names import ToolNames
+from toolcrib_core.providers.tool_sources import OnIllegal, ToolsLike, legal_tools
 from toolcrib_openai.free_form import free_form_parameter
 from toolcrib_openai.namespaces import Namespaces
 from toolcrib_openai.strict import PLAIN, STRICT
@@ -49,10 +50,12 @@ class OpenAITools:
     """The tool that searches when the model asks for tools."""
     declared: Mapping[str, JsonObject] = field(default_factory=dict)
     """Every tool as it is declared, by id; those that are loaded later included."""
+    skipped: Mapping[str, UnsupportedTool] = field(default_factory=dict)
+    """Why a tool was left out, by tool id."""
 
 
 def to_openai_tools(
-    definitions: Iterable[ToolDefinition],
+    definitions: ToolsLike,
     *,
     api: Api = "responses",
     strict: bool = False,
@@ -61,12 +64,15 @@ def to_openai_tools(
     namespaces: Mapping[str, str] | bool = False,
     free_form: bool = False,
     allowed_callers: Sequence[Caller] | Mapping[str, Sequence[Caller]] = (),
+    on_illegal: OnIllegal = "raise",
 ) -> OpenAITools:
     """Definitions as the `tools` of a request.
 
     Args:
-        definitions: The tools of the conversation, those that are only loaded later included.
-        api: The Responses API, or Chat Completions, which knows nothing of the last four options but `free_form`.
+        definitions: The tools of the conversation, those that are only loaded later included: a toolbox, a registry,
+            one tool, or a list of runnable tools or definitions.
+        api: The Responses API, or Chat Completions, which knows nothing of `search`, `namespaces` and
+            `allowed_callers`.
         strict: Hold the model to the schemas. A tool whose schema cannot be said strictly without refusing what it
             takes stays as it is; `not_strict` has the reasons.
         loaded: The tools, or their ids, that the model sees from the start; None is all.
@@ -76,15 +82,18 @@ def to_openai_tools(
         namespaces: Group tools by their namespaces; a mapping gives the descriptions, by namespace.
         free_form: Declare a tool that takes one plain text as a custom tool: the model writes the text as it is.
         allowed_callers: Who may call the tools: for all of them, or by tool id.
+        on_illegal: As with the other providers: `"skip"` leaves out a tool that the API cannot take. No name of a
+            parameter is known that these APIs forbid.
 
     Raises:
-        CatalogError: Ids or names collide, or the API does not know an option.
+        CatalogError: The tools are something else, ids or names collide, or the API does not know an option.
         UnknownTool: A loaded tool is not among the definitions.
     """
     _check_options(api, search=search, namespaces=namespaces, allowed_callers=allowed_callers)
-    names = ToolNames(definitions)
+    legal = legal_tools(definitions, PLAIN, on_illegal=on_illegal)
+    names = ToolNames(legal.definitions)
     spaces = Namespaces.of(names, wanted=namespaces)
-    shown = {each.id for each in names} if loaded is None else _ids(loaded, names)
+    shown = {each.id for each in names} if loaded is None else names.ids_of(legal.among(loaded))
     made: dict[str, _Made] = {}
     for each in names:
         callers = allowed_callers.get(each.id, ()) if isinstance(allowed_callers, Mapping) else allowed_callers
@@ -108,6 +117,7 @@ def to_openai_tools(
         namespaces=spaces,
         search=search if isinstance(search, ToolDefinition) else None,
         declared=MappingProxyType(declared),
+        skipped=legal.skipped,
     )
 
 
@@ -179,10 +189,6 @@ def _search(search: Literal["server"] | ToolDefinition | None) -> list[JsonObjec
     if search.description:
         told["description"] = search.description
     return [told | {"parameters": first_fitting(search.input_schema, PLAIN).schema}]
-
-
-def _ids(tools: Iterable[ToolDefinition | str], names: ToolNames) -> set[str]:
-    return {names.by_id(each if isinstance(each, str) else each.id).id for each in tools}
 
 
 def _check_options(api: Api, **options: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -119,6 +120,15 @@ class VendorDialect:
     """How many values there may be in all enums together."""
     max_text: int | None = None
     """How many characters all names of properties and definitions and all values of enums and consts may have."""
+
+    parameters: re.Pattern[str] | None = None
+    """What the name of a parameter must match as a whole; the vendor refuses the whole request for another one."""
+    parameter_rule: str = ""
+    """The same as a sentence."""
+
+    def takes_parameter(self, name: str) -> bool:
+        """Whether a parameter may have that name."""
+        return self.parameters is None or self.parameters.fullmatch(name) is not None
 
     def keeps(self, keyword: str) -> bool:
         """Whether the keyword can stay."""

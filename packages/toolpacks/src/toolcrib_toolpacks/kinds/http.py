@@ -98,6 +98,6 @@ def _refused(pack: Toolpack, response: FetchResponse, scrubber: Scrubber) -> Htt
     return HttpStatusError(
         f"The server that `{pack.tool}` asks answered with status {status}.",
         category=category,
-        hint=_HINTS.get(category, "See what the server says in `details.excerpt`."),
+        hint=_HINTS.get(category, "Read what the server says, and correct the arguments."),
         details=details,
     )
