@@ -27,6 +27,8 @@ _PENDING: dict[str, str | None] = {
     "CT": "comes with the contracts",
     "CT-1": None,
     "CT-2": None,
+    "CT-8": None,
+    "CT-13": None,
     "CT-5": None,
     "CT-3": None,
     "CT-4": None,

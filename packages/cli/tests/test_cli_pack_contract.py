@@ -90,7 +90,7 @@ def folder(tmp_path: Path) -> Path:
         {
             "key": "findings",
             "title": "Findings",
-            "description": "A blocker, and a gap.",
+            "description": "A blocker, a gap, and a todo.",
             "refs": [
                 {"key": f"place-{number}", "path": "code.py", "line_start": 1, "line_end": 2} for number in range(9)
             ],
@@ -131,7 +131,8 @@ async def test_the_examples_of_the_reference_give_what_it_says(folder: Path) -> 
     assert (legends[1]["limit"], legends[1]["has_more"]) == ("all", "false")
     assert "```" not in pages[2]
     assert int(legends[2]["limit"]) > 6
-    assert legends[3]["chunks_total"] == "9"
+    assert legends[3]["chunks_total"] == "1"
+    assert _legend(full)["chunks_total"] == "10"
     for found in legends:
         assert (found["selected_by"], found["selected_revision"], found["selected_status"]) == (
             "exact_id",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,6 +12,7 @@ from pack_cases import CODE, Bench, document, legend, ref, section
 
 from toolcrib_contextpacks import ContextPacks, InvalidPack, PackSettings
 from toolcrib_contextpacks.profiles import PROFILES
+from toolcrib_contextpacks.render import LEFT_OUT
 
 pytestmark = [pytest.mark.req("CP-9"), pytest.mark.fault("G2")]
 
@@ -115,7 +115,8 @@ def test_a_token_that_somebody_made_up_or_edited_is_refused(packs: Bench) -> Non
 def test_a_token_is_refused_when_the_source_tree_has_changed_which_chunks_match(packs: Bench) -> None:
     refs = [ref(f"r{number}", lines=(number, number)) for number in range(1, 9)]
     made = packs.input("write", document=document(section("findings", None, refs=refs)))
-    token = legend(packs.call("output", action="read", id=made["id"], contains=": line", limit=2))["next_page_token"]
+    first = packs.call("output", action="read", id=made["id"], contains=": line", limit=2, profile="reviewer")
+    token = legend(first)["next_page_token"]
     (packs.root / "src/auth.py").write_text(CODE.replace("line 1\n", "row 1\n"), encoding="utf-8")
 
     error = packs.refused("output", action="read", id=made["id"], page_token=token)
@@ -146,27 +147,56 @@ def test_a_limit_of_nothing_is_refused(packs: Bench) -> None:
 
 
 @pytest.mark.req("CP-10")
-def test_contains_looks_into_all_that_a_chunk_says_whatever_the_case(packs: Bench) -> None:
-    parts = [
-        section("scope", "Mentions STRASSE."),
-        section("findings", None, refs=[ref(why="Look here"), ref("other", lines=(9, 9))]),
-        section("maps", None, diagrams=[{"key": "flow", "title": "Flow", "mermaid": "graph TD; Needle-->B"}]),
-    ]
-    made = packs.input("write", document=document(*parts))
-
-    def found(text: str, profile: str = "orchestrator") -> list[str]:
-        page = packs.call("output", action="read", id=made["id"], contains=text, profile=profile)
-        return re.findall(r"^(?:####|##(?= Scope)) (\w+) ", page, re.MULTILINE)
+def test_contains_looks_into_what_a_chunk_shows_whatever_the_case(packs: Bench) -> None:
+    made = packs.input("write", document=_searchable())
 
     for profile in PROFILES:
-        assert found("LOOK HERE", profile) == ["check"]
-        assert found("line 9", profile) == ["other"]
-        assert found("needle", profile) == ["flow"]
-        assert found("straße", profile) == ["Scope"]
-        assert found("SRC/AUTH", profile) == ["check", "other"]
+        assert _found(packs, made["id"], "LOOK HERE", profile) == ["findings#ref#check"]
+        assert _found(packs, made["id"], "straße", profile) == ["scope#section"]
+        assert _found(packs, made["id"], "SRC/AUTH", profile) == ["findings#ref#check", "findings#ref#other"]
+        assert _found(packs, made["id"], "a map of", profile) == ["maps#diagram#flow"]
     text = packs.call("output", action="read", id=made["id"], contains="nowhere at all")
     assert "_No chunks matched current filters._" in text
     assert legend(text)["contains"] == "nowhere at all"
+
+
+@pytest.mark.req("CT-13")
+def test_contains_finds_code_diagrams_and_long_texts_only_where_they_are_shown(packs: Bench) -> None:
+    made = packs.input("write", document=_searchable())
+
+    for text, chunk in (("line 9", "findings#ref#other"), ("needle", "maps#diagram#flow"), ("the end", "long#section")):
+        assert _found(packs, made["id"], text, "reviewer") == [chunk]
+        for profile in ("orchestrator", "executor"):
+            assert _found(packs, made["id"], text, profile) == []
+            page = packs.call("output", action="read", id=made["id"], contains=text, profile=profile)
+            assert f"_No chunks matched current filters._\n\nThis profile leaves out {LEFT_OUT}.\n" in page
+    assert _found(packs, made["id"], "halfway", "executor") == ["long#section"]
+    assert _found(packs, made["id"], "halfway", "orchestrator") == []
+
+
+@pytest.mark.req("CT-13")
+def test_contains_finds_the_first_chunk_below_a_heading(packs: Bench) -> None:
+    made = packs.input("write", document=_searchable())
+
+    for profile in PROFILES:
+        assert _found(packs, made["id"], "cartography", profile) == ["maps#diagram#flow"]
+        assert _found(packs, made["id"], "group: slow", profile) == ["findings#ref#other"]
+
+
+@pytest.mark.req("CT-13")
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(profile=st.sampled_from(list(PROFILES)), data=st.data())
+def test_every_chunk_that_contains_finds_shows_the_text(packs: Bench, profile: str, data: st.DataObject) -> None:
+    pack = packs.packs.write(_searchable()).pack
+    source = " ".join(packs.packs.read(pack_id=pack.id, profile="reviewer").text.split("[CONTENT]")[1].split())
+    start = data.draw(st.integers(0, len(source) - 2))
+    wanted = source[start : start + data.draw(st.integers(1, 12))].strip() or "x"
+
+    for offset in range(len(_found(packs, pack.id, wanted, profile))):
+        page = packs.packs.read(pack_id=pack.id, profile=profile, contains=wanted, limit=1, offset=offset).text
+        chunk = page.split("[CONTENT]\n\n")[1].rpartition("- deep_nav_hints:")[2].partition("## ")[2]
+
+        assert wanted.casefold() in f"## {chunk}".casefold()
 
 
 def test_the_library_refuses_a_token_too(packs: Bench) -> None:
@@ -178,3 +208,21 @@ def test_the_library_refuses_a_token_too(packs: Bench) -> None:
 
 def _long() -> dict[str, object]:
     return document(*(section(f"part-{number}") for number in range(20)))
+
+
+def _searchable() -> dict[str, object]:
+    """A document with texts that every profile shows, and others that only a reviewer sees."""
+    flow = {"key": "flow", "title": "Flow", "why": "A map of it.", "mermaid": "graph TD; Needle-->B"}
+    long = f"Begins. {'word ' * 300} halfway {'word ' * 600} the end"
+    return document(
+        section("scope", "Mentions STRASSE."),
+        section("findings", None, refs=[ref(why="Look here"), ref("other", lines=(9, 9), group="slow")]),
+        {"key": "maps", "title": "Cartography", "diagrams": [flow]},
+        section("long", long),
+    )
+
+
+def _found(packs: Bench, pack_id: str, text: str, profile: str) -> list[str]:
+    """The ids of the chunks that have the text in them."""
+    page = packs.packs.read(pack_id=pack_id, contains=text, profile=profile)
+    return sorted(page.chunk_ids)

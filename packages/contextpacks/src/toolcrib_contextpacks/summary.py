@@ -15,17 +15,47 @@ from toolcrib_contextpacks.quoting import one_line
 from toolcrib_contextpacks.refs import RefState
 
 _RISKS: Final = re.compile(
-    r"\b(?:risks?|risky|blockers?|critical|incidents?|warnings?|danger(?:ous)?)\b", re.IGNORECASE
+    r"\b(?:risks?|risky|blockers?|critical|incidents?|warnings?|dangers?|dangerous)\b(?!-free)", re.IGNORECASE
 )
-_GAPS: Final = re.compile(r"\b(?:gaps?|missing|unknown|todo|tbd|follow-?ups?|fixme|untested)\b", re.IGNORECASE)
-_TASKS: Final = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[ ?\]\s*)?(.+)$")
+_GAPS: Final = re.compile(r"\b(?:gaps?|missing|unknowns?|todos?|tbd|follow-?ups?|fixmes?|untested)\b", re.IGNORECASE)
+_TASKS: Final = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[ ?\]\s*)?(?!\[[xX]\])(.+)$")
 _OPEN_TASKS: Final = re.compile(r"^\s*[-*+]\s+\[ ?\]\s*(.+)$")
+_DONE: Final = re.compile(r"^\s*[-*+]\s+\[[xX]\]")
 _TASK_SECTIONS: Final = frozenset(
     "plan todo todos tasks task steps next next_steps next-steps actions remaining".split()
 )
+
+# A title of nothing but these announces risks or gaps, as "Known risks" or "Risks and open gaps:".
+_RISK_NOUNS: Final = frozenset("risk risks blocker blockers warning warnings danger dangers incidents".split())
+_GAP_NOUNS: Final = frozenset("gap gaps unknowns todo todos tbd follow-up follow-ups followups".split())
+_BESIDE_NOUNS: Final = frozenset(
+    "all and current key known main major open other possible potential remaining residual security the top".split()
+)
+_HEADING: Final = re.compile(r"^\s*#{1,6}\s")
+
+# "no known risks" says that there are none, "no validation of critical input" does not: only these may stand between.
+_NO: Final = re.compile(
+    r"\b(?:no|not|non|without|never|zero|nothing|neither|nor|free of|isn't|aren't|wasn't)[\s-]+"
+    r"(?:(?:a|an|and|any|are|blockers?|further|gaps?|identified|immediate|important|is|known|major|more|new|notable|obvious|of"
+    r"|open|or|other|outstanding|particular|remaining|risks?|security|serious|significant|such|the|was|were)[\s,/]+)*[*_`]*$",
+    re.IGNORECASE,
+)
+_NONE: Final = re.compile(
+    r"[\s*_`]*(?:(?:none|nil|n/a|nothing|no known|no other)\b(?!\s+of\b|[^.;]*\b(?:but|except|beyond|besides|than)\b)"
+    r"|(?:no|0|-|—|)[\s*_`]*(?=[.,;]|$))",
+    re.IGNORECASE,
+)
+_LABEL: Final = re.compile(r"[*_`]*\s*[:=](?P<content>[^.,;:!?()]*)")
+_CLAUSE_END: Final = re.compile(r"[.;:!?()]|\b(?:but|however)\b", re.IGNORECASE)
+_NEARBY: Final = 120
+"""So many characters before a word are searched for a negation."""
+_MAX_JUDGED: Final = 1_000
+"""So many characters of a line are searched for words; a note shows fewer."""
+
 _FEW, _SOME = 3, 5
 _MANY = 8
 _NOTE_TOKENS = 45
+_SCOPE_TOKENS = 120
 
 
 def summary(
@@ -35,11 +65,10 @@ def summary(
     document = pack.document
     verdict = verdict_of(document) or "none"
     lines = ["## Handoff summary [handoff]", "", f"- objective: {one_line(pack.heading)}"]
+    lines.append(f"- scope: {_scope(document)}")
     if profile.is_actionable:
         lines += _bullets("what_to_do", _tasks(document), "nothing is listed; see the sections below")
         lines += _bullets("where", _places(states), "no references")
-    else:
-        lines.append(f"- scope: {_scope(document)}")
     lines.append(f"- verdict_status: status={pack.status}, verdict={verdict}, freshness_state={fresh.state}")
     lines.append(f"- freshness: expires_at={fresh.expires_at}, ttl_remaining={fresh.remaining}")
     risks = "open_risks" if profile.is_actionable else "top_risks"
@@ -53,10 +82,16 @@ def _bullets(name: str, texts: Sequence[str], otherwise: str) -> list[str]:
 
 
 def _scope(document: Document) -> str:
+    """What the section `scope` says; without one, the brief."""
+    section = next((each for each in document.sections if each.key == "scope" and each.has_substance), None)
+    if section is not None and (section.description or "").strip():
+        return one_line(section.description or "", tokens=_SCOPE_TOKENS)
+    if section is not None:
+        shown = [each.title or each.path for each in section.refs] + [each.title for each in section.diagrams]
+        return f"see section [scope]: {one_line(', '.join(shown), tokens=_SCOPE_TOKENS)}"
     if (document.brief or "").strip():
-        return one_line(document.brief or "", tokens=120)
-    titles = [one_line(each.title, tokens=20) for each in document.sections[:_SOME]]
-    return f"sections in scope: {', '.join(titles)}" if titles else "scope is not explicitly documented in pack brief"
+        return one_line(document.brief or "", tokens=_SCOPE_TOKENS)
+    return "not stated: the pack has no section `scope` and no brief"
 
 
 def _risks(document: Document, states: Sequence[RefState], fresh: Freshness) -> list[str]:
@@ -68,38 +103,68 @@ def _risks(document: Document, states: Sequence[RefState], fresh: Freshness) -> 
         if keys:
             more = f" and {len(keys) - _SOME} more" if len(keys) > _SOME else ""
             found.append(f"{word} refs: {', '.join(keys[:_SOME])}{more}")
-    return _few([*found, *_noted(document, _RISKS)])
+    return _few([*found, *_noted(document, _RISKS, _RISK_NOUNS)])
 
 
 def _gaps(document: Document, *, is_partial: bool) -> list[str]:
     partial = ["this page is partial; go on with `next_page_token`"] if is_partial else []
-    return _few([*_noted(document, _GAPS)][: _FEW - len(partial)] + partial)
+    return _few([*_noted(document, _GAPS, _GAP_NOUNS)], most=_FEW - len(partial)) + partial
 
 
-def _noted(document: Document, words: re.Pattern[str]) -> Iterator[str]:
-    """The lines that speak of something, shortened."""
-    for text in _said(document):
-        for line in text.splitlines():
-            if words.search(line):
-                yield one_line(line.strip().lstrip("-*+# "), tokens=_NOTE_TOKENS)
+def _noted(document: Document, words: re.Pattern[str], nouns: frozenset[str]) -> Iterator[str]:
+    """The lines that speak of something, and the lists below a title that announces it, shortened."""
+    for text, title in _texts(document):
+        announced = _announces(title, nouns)
+        for line in (each[:_MAX_JUDGED] for each in text.splitlines()):
+            if _announces(line, _RISK_NOUNS | _GAP_NOUNS) or _HEADING.match(line):
+                announced = _announces(line, nouns)
+            if not _DONE.match(line) and (_speaks_of(line, words) or (announced and _lists_one(line, words))):
+                item = _TASKS.match(line)
+                yield one_line(item[1] if item else line.strip().lstrip("# "), tokens=_NOTE_TOKENS)
 
 
-def _said(document: Document) -> Iterator[str]:
-    yield document.brief or ""
+def _texts(document: Document) -> Iterator[tuple[str, str]]:
+    """Every text but titles of sections, with the title that it stands under."""
+    yield document.brief or "", ""
     for section in document.sections:
-        yield section.title
-        yield section.description or ""
+        yield section.description or "", section.title
         for ref in section.refs:
-            yield ref.title or ""
-            yield ref.why or ""
+            yield ref.title or "", ""
+            yield ref.why or "", ""
         for diagram in section.diagrams:
-            yield diagram.title
-            yield diagram.why or ""
+            yield diagram.title, ""
+            yield diagram.why or "", ""
 
 
-def _few(texts: Sequence[str]) -> list[str]:
-    unique = {each.casefold(): each for each in reversed(texts)}
-    return list(reversed(unique.values()))[:_FEW]
+def _announces(title: str, nouns: frozenset[str]) -> bool:
+    """Whether a title is of these, and of nothing but risks and gaps."""
+    named = set(re.findall(r"[\w-]+", title[:_NEARBY].casefold())) - _BESIDE_NOUNS - {"-"}
+    return bool(named & nouns) and named <= _RISK_NOUNS | _GAP_NOUNS
+
+
+def _lists_one(line: str, words: re.Pattern[str]) -> bool:
+    item = _TASKS.match(line)
+    return item is not None and not words.search(line) and not _NONE.match(item[1])
+
+
+def _speaks_of(line: str, words: re.Pattern[str]) -> bool:
+    """Whether a line says that there is something: not "no known risks", not "Gaps: none", not a title alone."""
+    if _announces(line, _RISK_NOUNS | _GAP_NOUNS):
+        return False
+    for found in words.finditer(line):
+        before = _CLAUSE_END.split(line[max(0, found.start() - _NEARBY) : found.start()])[-1]
+        label = _LABEL.match(line, found.end())
+        if _NO.search(before):
+            continue
+        if label is None or not (_NONE.match(line, label.start("content")) or words.search(label["content"])):
+            return True
+    return False
+
+
+def _few(texts: Sequence[str], *, most: int = _FEW) -> list[str]:
+    unique = [*{each.casefold(): each for each in reversed(texts)}.values()][::-1]
+    more = [f"and {len(unique) - most} more, in the sections below"] if len(unique) > most else []
+    return unique[:most] + more
 
 
 def _tasks(document: Document) -> list[str]:
