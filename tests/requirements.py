@@ -41,6 +41,8 @@ _PENDING: dict[str, str | None] = {
     "CT-22": None,
     "CT-23": None,
     "CT-7": None,
+    "CT-14": None,
+    "CT-16": None,
     "CT-21": None,
     "CT-27": None,
     "CT-24": None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +39,27 @@ def test_output_that_is_left_out_is_marked_with_an_ellipsis(document: Path) -> N
     ]
 
     assert dotted == [], "write `…` for output that the page does not show"
+
+
+@pytest.mark.req("CT-14")
+@pytest.mark.parametrize(
+    ("page", "topic", "shown"),
+    [
+        ("core.md", "The JSON Schema draft", ["2020-12", "draft-04"]),
+        ("core.md", "Escaping", ["encodeURIComponent", "ToolId", "%3A"]),
+        ("core.md", "Aliases", ["add_alias", "max_alias_depth", "AliasError"]),
+        ("core.md", "Deprecation", ["ToolLifecycle", "replaced_by", "allow_deprecated", "RegistryWarning"]),
+        ("core.md", "The context of a call", ["ToolContext", "run_id", "Logger", "Tracer", "RuntimeToolContext"]),
+        ("runtime.md", "The context of a call", ["ToolContext", "RuntimeToolContext", "tool_call", "cancellation"]),
+    ],
+    ids=lambda value: value.replace(" ", "-") if isinstance(value, str) else None,
+)
+def test_the_guide_has_a_section_with_an_example_on(page: str, topic: str, shown: list[str]) -> None:
+    sections = re.split(r"^#{2,3} ", (ROOT / "docs/guide" / page).read_text("utf-8"), flags=re.MULTILINE)
+    (section,) = [each for each in sections if each.startswith(f"{topic}\n")]
+
+    assert [word for word in shown if word not in section] == []
+    assert "python" in {block.language for block in read_blocks(section)}
 
 
 def test_blocks_are_found_with_their_language_and_line() -> None:

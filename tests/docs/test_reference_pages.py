@@ -27,6 +27,11 @@ def test_there_is_no_page_of_a_package_that_exports_nothing() -> None:
     assert written == {name for name in PAGES if name.startswith("api/")}
 
 
+@pytest.mark.req("CT-14")
+def test_the_code_of_a_wrong_output_is_among_the_error_codes() -> None:
+    assert "| `toolbox.invalid-output` | output_validation | `InvalidOutput` |" in PAGES["errors.md"]()
+
+
 def test_every_error_of_a_package_is_found_once_where_it_is_defined() -> None:
     names = {each.__name__ for each in find_errors("toolcrib_runtime")}
 

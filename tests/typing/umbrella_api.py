@@ -8,7 +8,7 @@ import toolcrib
 import toolcrib.mcp
 from toolcrib import create_toolbox as create_toolbox_of_the_top_level
 from toolcrib.anthropic import to_anthropic_tools
-from toolcrib.core import ToolDefinition, define_tool
+from toolcrib.core import ToolDefinition, ToolId, define_tool
 from toolcrib.mcp import Gateway, GatewayConfig, Hub, ToolboxService
 from toolcrib.runtime import ToolResult, call_sync, create_toolbox, tool
 from toolcrib_anthropic import AnthropicTools
@@ -29,6 +29,7 @@ def check_toolbox() -> None:
     assert_type(toolcrib.runtime.create_toolbox(add), Toolbox)
     assert_type(call_sync(create_toolbox(add), "add", {"a": 1, "b": 2}), ToolResult)
     assert_type(define_tool(add), ToolDefinition)
+    assert_type(define_tool(add).id, ToolId)
 
 
 def check_parts(definition: ToolDefinition, config: GatewayConfig) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import typing
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import toolcrib_core
 from toolcrib_core.errors import CatalogError, InvalidToolId
-from toolcrib_core.identity import ToolIdentity, format_tool_id, hash8, normalize_identity, parse_tool_id
+from toolcrib_core.identity import ToolId, ToolIdentity, format_tool_id, hash8, normalize_identity, parse_tool_id
 
 _AWKWARD = "@:#%/ \t\n\x00é€𝄞\u202e"
 _texts = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(_AWKWARD), min_size=1, max_size=20)
@@ -19,6 +21,13 @@ _hashes = st.from_regex(r"[0-9a-f]{8}", fullmatch=True)
 _identities = st.builds(
     ToolIdentity, namespace=_texts, name=_texts, version=st.none() | _texts, hash8=st.none() | _hashes
 )
+
+
+@pytest.mark.req("CT-16")
+def test_the_type_of_an_id_is_public_and_is_that_of_its_text() -> None:
+    assert toolcrib_core.ToolId is ToolId is str
+    assert typing.get_type_hints(format_tool_id)["return"] is ToolId
+    assert isinstance(toolcrib_core.ToolDefinition(name="forecast").id, ToolId)
 
 
 @pytest.mark.req("AR-1.4", "GW-1.6", "D4-1.6c")

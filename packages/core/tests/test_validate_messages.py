@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from toolcrib_core.definition import ToolDefinition
-from toolcrib_core.errors import InvalidArguments, ToolError, ToolErrorCategory
+from toolcrib_core.errors import InvalidArguments, InvalidOutput, ToolErrorCategory
 from toolcrib_core.schema.validate import MAX_VIOLATIONS, iter_violations, validate_arguments, validate_value
 
 FORECAST = ToolDefinition(
@@ -205,11 +205,12 @@ def test_many_violations_are_listed_in_part_and_counted() -> None:
     assert len(violations) == MAX_VIOLATIONS
 
 
+@pytest.mark.req("CT-14", "RT-11")
 def test_a_wrong_output_has_its_own_code_and_category() -> None:
-    with pytest.raises(ToolError) as caught:
+    with pytest.raises(InvalidOutput) as caught:
         validate_value({"type": "object", "required": ["t"]}, {}, what="output", tool="weather:forecast")
 
-    assert caught.value.code == "toolbox.invalid-output"
+    assert caught.value.code == InvalidOutput.default_code == "toolbox.invalid-output"
     assert caught.value.category is ToolErrorCategory.OUTPUT_VALIDATION
     assert caught.value.message == "The output of `weather:forecast` needs `t`, which is missing."
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from small_toolboxes import as_tool, box
 
-from toolcrib_core import InvalidDefinition, ToolContext
+from toolcrib_core import InvalidDefinition, ToolContext, ToolDefinition
 from toolcrib_runtime import LocalExecutor, ProcessExecutor, ToolResult, call_sync, create_toolbox
 from toolcrib_runtime.testing import fake_tool
 
@@ -76,6 +78,17 @@ def test_one_tool_makes_a_toolbox() -> None:
 def test_one_thing_that_is_no_tool_gets_a_sentence(given: object) -> None:
     with pytest.raises(InvalidDefinition, match="is not a tool"):
         create_toolbox(given)  # type: ignore[arg-type]  # the point of the test
+
+
+@pytest.mark.parametrize("form", [lambda definition: definition, lambda definition: [definition]])
+def test_a_definition_without_a_function_is_told_what_it_lacks(form: Callable[[ToolDefinition], Any]) -> None:
+    with pytest.raises(InvalidDefinition, match=r"`default:twice` has no function to run.*create_tool\(definition, "):
+        create_toolbox(form(as_tool(twice).definition))
+
+
+def test_a_tool_that_is_in_no_toolbox_is_not_called() -> None:
+    with pytest.raises(TypeError, match=r"type `RunnableTool`: write `call_sync\(create_toolbox\(tool\)"):
+        call_sync(as_tool(twice), "twice", {"x": 4})  # type: ignore[arg-type]  # the point of the test
 
 
 def test_a_toolbox_shows_its_tools() -> None:

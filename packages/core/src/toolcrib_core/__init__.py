@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         EmbedderUnusable,
         InvalidArguments,
         InvalidDefinition,
+        InvalidOutput,
         InvalidSchema,
         InvalidToolId,
         MalformedJson,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from toolcrib_core.excerpts import error_text
     from toolcrib_core.identity import (
         DEFAULT_NAMESPACE,
+        ToolId,
         ToolIdentity,
         format_tool_id,
         hash8,
@@ -156,12 +158,12 @@ _NAMES = {
     "errors": (
         "AliasConflict AliasCycle AliasError AliasTooDeep AmbiguousTool ArgumentError ArgumentsTooLarge "
         "CardOverBudget CatalogError DeprecatedTool DuplicateTool EmbedderUnusable InvalidArguments "
-        "InvalidDefinition InvalidSchema InvalidToolId MalformedJson NotJson PathInvalid PathNotFound "
+        "InvalidDefinition InvalidOutput InvalidSchema InvalidToolId MalformedJson NotJson PathInvalid PathNotFound "
         "QueryError ResolutionError SchemaError SchemaTooComplex ToolError ToolErrorCategory UnknownTool "
         "UnknownVersion UnreadableCall UnsupportedTool VocabularyError WireNameCollision"
     ),
     "excerpts": "error_text",
-    "identity": "DEFAULT_NAMESPACE ToolIdentity format_tool_id hash8 normalize_identity parse_tool_id",
+    "identity": "DEFAULT_NAMESPACE ToolId ToolIdentity format_tool_id hash8 normalize_identity parse_tool_id",
     "inspection": "inspect",
     "json_text": "parse_json",
     "json_values": "JsonObject JsonValue",
@@ -240,6 +242,7 @@ __all__ = [
     "FindabilityReport",
     "InvalidArguments",
     "InvalidDefinition",
+    "InvalidOutput",
     "InvalidSchema",
     "InvalidToolId",
     "JsonObject",
@@ -280,6 +283,7 @@ __all__ = [
     "ToolDefinition",
     "ToolError",
     "ToolErrorCategory",
+    "ToolId",
     "ToolIdentity",
     "ToolKind",
     "ToolLifecycle",

@@ -23,7 +23,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from toolcrib_core.errors import InvalidDefinition, ToolError
-from toolcrib_core.identity import ToolIdentity, format_tool_id, hash8, normalize_identity
+from toolcrib_core.identity import ToolId, ToolIdentity, format_tool_id, hash8, normalize_identity
 from toolcrib_core.json_values import FrozenDict, check_text, freeze_object, pointer_join
 from toolcrib_core.risk import ToolRisk
 from toolcrib_core.schema.canonical import digest
@@ -207,7 +207,7 @@ class ToolDefinition(BaseModel):
         )
 
     @cached_property
-    def id(self) -> str:
+    def id(self) -> ToolId:
         """The fully qualified tool id."""
         return format_tool_id(self.identity)
 

@@ -7,6 +7,7 @@ ToolError
     AliasError        AliasCycle, AliasTooDeep, AliasConflict
   ResolutionError     UnknownTool, UnknownVersion, AmbiguousTool, DeprecatedTool
   ArgumentError       InvalidArguments, ArgumentsTooLarge, MalformedJson, UnreadableCall
+  InvalidOutput
   PathInvalid, PathNotFound
   QueryError
   EmbedderUnusable
@@ -316,6 +317,13 @@ class UnreadableCall(ArgumentError):
     """A model's call cannot be read: its JSON is broken, it ended too early, it names no tool; nothing was run."""
 
     default_code = "toolbox.unreadable-call"
+
+
+class InvalidOutput(ToolError):
+    """What a tool gave does not satisfy its output schema; `details["violations"]` lists every place."""
+
+    default_code = "toolbox.invalid-output"
+    default_category = ToolErrorCategory.OUTPUT_VALIDATION
 
 
 class QueryError(ToolError):

@@ -23,6 +23,9 @@ DEFAULT_NAMESPACE = "default"
 MAX_ID_LENGTH = 2048
 GATEWAY_MAX_ID_LENGTH = 240
 
+ToolId: TypeAlias = str
+"""The text of an id, as `format_tool_id` writes it: `namespace:name[@version][#hash8]`."""
+
 IdProfile: TypeAlias = Literal["general", "gateway"]
 
 # What encodeURIComponent leaves as it is, beside letters and digits.
@@ -58,7 +61,7 @@ class ToolIdentity:
         return format_tool_id(self)
 
 
-def parse_tool_id(text: str, *, profile: IdProfile = "general") -> ToolIdentity:
+def parse_tool_id(text: ToolId, *, profile: IdProfile = "general") -> ToolIdentity:
     """Read an id from its one text form.
 
     Raises:
@@ -93,7 +96,7 @@ def parse_tool_id(text: str, *, profile: IdProfile = "general") -> ToolIdentity:
     return identity
 
 
-def format_tool_id(identity: ToolIdentity, *, profile: IdProfile = "general") -> str:
+def format_tool_id(identity: ToolIdentity, *, profile: IdProfile = "general") -> ToolId:
     """The one text of an identity: the inverse of `parse_tool_id`.
 
     Raises:

@@ -67,7 +67,7 @@ def checked_value(tool: RunnableTool, value: object, *, limits: JsonLimits = OUT
     Raises:
         UnusableOutput: It is not JSON.
         OutputTooLarge: It is over a limit.
-        InvalidArguments: It does not satisfy the schema; the category is `output_validation`.
+        InvalidOutput: It does not satisfy the output schema.
     """
     definition = tool.definition
     output = json_value(value, tool=definition.id, limits=limits)

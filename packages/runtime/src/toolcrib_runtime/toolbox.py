@@ -271,7 +271,7 @@ def create_toolbox(
         InvalidDefinition: Something that is not a tool is among the tools.
     """
     settings = ToolboxSettings(**options)
-    offered = [_checked(each) for each in (tools if isinstance(tools, Iterable) else (tools,))]
+    offered = [_checked(each) for each in _several(tools)]
     registry = ToolRegistry([each.definition for each in offered], aliases=aliases, options=registry_options)
     return Toolbox(registry.snapshot(), _entries(offered, settings), settings)
 
@@ -305,7 +305,13 @@ def call_sync(
 
     Raises:
         RuntimeError: An event loop runs in this thread, and waiting here would stop it: use `await toolbox.call(…)`.
+        TypeError: What is to be called is not in a toolbox.
     """
+    if not isinstance(toolbox, Toolbox):
+        raise TypeError(
+            f"`call_sync` takes a toolbox first, not a value of type `{type(toolbox).__name__}`: "
+            "write `call_sync(create_toolbox(tool), name, arguments)`."
+        )
     if asyncio._get_running_loop() is not None:  # noqa: SLF001  # the public one raises where there is none
         raise RuntimeError("`call_sync` would stop the event loop that runs here: write `await toolbox.call(…)`.")
     return asyncio.run(toolbox.call(name, arguments, **options))
@@ -315,9 +321,19 @@ async def _ready(result: ToolResult) -> ToolResult:
     return result
 
 
+def _several(tools: object) -> Iterable[object]:
+    # A definition can be iterated, and would be said to be tuples.
+    return tools if isinstance(tools, Iterable) and not isinstance(tools, ToolDefinition) else (tools,)
+
+
 def _checked(tool: object) -> RunnableTool:
     if isinstance(tool, RunnableTool):
         return tool
+    if isinstance(tool, ToolDefinition):
+        raise InvalidDefinition(
+            f"The definition {quoted(tool.id)} has no function to run.",
+            hint="Make a tool of it: `create_tool(definition, function)`.",
+        )
     kind = "A plain function" if inspect.isroutine(tool) else f"A value of type `{type(tool).__name__}`"
     raise InvalidDefinition(f"{kind} is not a tool.", hint="Decorate the function with `@tool`, or use `create_tool`.")
 

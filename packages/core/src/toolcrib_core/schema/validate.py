@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from jsonschema_rs import ValidationError
 
-from toolcrib_core.errors import ArgumentsTooLarge, InvalidArguments, ToolErrorCategory
+from toolcrib_core.errors import ArgumentsTooLarge, InvalidArguments, InvalidOutput
 from toolcrib_core.json_text import parse_json
 from toolcrib_core.json_values import thaw
 from toolcrib_core.schema.compiled import MAX_STEPS, CompiledSchema, Target, compile_schema
@@ -111,8 +111,8 @@ def validate_value(schema: Mapping[str, Any], value: object, *, what: str = "val
     """Check any JSON value, such as the output of a tool; `what` is the plain word for it in messages.
 
     Raises:
-        InvalidArguments: The value does not satisfy the schema; the code is `toolbox.invalid-<what>`, and for
-            `output` the category is `output_validation`.
+        InvalidOutput: The value does not satisfy the schema, and is the `output` of a tool.
+        InvalidArguments: The value does not satisfy the schema; the code is `toolbox.invalid-<what>`.
         ArgumentsTooLarge: The value is over a bound and was not validated.
         SchemaError: The schema cannot be used.
     """
@@ -189,21 +189,19 @@ def _refusal(case: _Case, *, is_small: bool) -> Violation | None:
     return None
 
 
-def _invalid(case: _Case) -> InvalidArguments:
+def _invalid(case: _Case) -> InvalidArguments | InvalidOutput:
     violations = sorted(
         (finding.violation for finding in _findings(case)),
         key=lambda each: (each.pointer, each.schema_pointer, each.message),
     )
     shown = " ".join(each.message for each in violations[:_MAX_IN_MESSAGE])
     more = len(violations) - _MAX_IN_MESSAGE
-    is_output = case.what == "output"
-    return InvalidArguments(
-        f"{_opening(case, violations)}{shown}{f' And {more:,} more.' if more > 0 else ''}",
-        code=f"toolbox.invalid-{case.what}",
-        category=ToolErrorCategory.OUTPUT_VALIDATION if is_output else None,
-        hint=None if is_output else "Correct every place listed, and nothing else.",
-        details={"violations": [each.to_dict() for each in violations]},
-    )
+    message = f"{_opening(case, violations)}{shown}{f' And {more:,} more.' if more > 0 else ''}"
+    details = {"violations": [each.to_dict() for each in violations]}
+    if case.what == "output":
+        return InvalidOutput(message, details=details)
+    hint = "Correct every place listed, and nothing else."
+    return InvalidArguments(message, code=f"toolbox.invalid-{case.what}", hint=hint, details=details)
 
 
 def _opening(case: _Case, violations: list[Violation]) -> str:
