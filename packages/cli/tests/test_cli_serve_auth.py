@@ -120,6 +120,7 @@ def toolsets(workshop: Any, issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("toolsets")
+@pytest.mark.req("D3-5b")
 async def test_toolsets_are_those_of_whom_the_token_names(workshop: Any, issuer: Issuer) -> None:
     reaching, narrow = issuer.token(scope=f"{SCOPE} scope_toolset-{EXA}"), issuer.token()
 

@@ -95,6 +95,7 @@ async def test_an_owner_makes_lists_reads_changes_runs_and_deletes(api: Api) -> 
 @pytest.mark.req("TS-8")
 @pytest.mark.fault("H1")
 @pytest.mark.parametrize("who", ["bob", "admin"])
+@pytest.mark.req("D3-8l")
 async def test_foreign_guessed_and_deleted_are_the_same_for_every_method(api: Api, who: str, echo: Echo) -> None:
     await api("admin", "PUT", "/toolset_types/echo/app-config")
     foreign, deleted = await _made(api), await _made(api, "bob" if who == "bob" else "admin")
@@ -293,6 +294,7 @@ def _api_of(service: ToolsetService, **options: bool) -> httpx2.AsyncClient:
 
 
 @pytest.mark.req("CT-10", "TS-8")
+@pytest.mark.req("D3-8l")
 async def test_the_operator_may_let_foreign_instances_be_known(service: ToolsetService) -> None:
     made = await service.create_instance(ALICE, "echo", "mine", api_key=KEY)
     async with _api_of(service, hide_foreign=False) as client:
@@ -362,6 +364,24 @@ async def test_a_wrong_master_key_is_a_failure_of_ours_and_of_no_service_behind(
     assert (status, told["code"]) == (500, "toolbox.wrong-master-key")
 
 
+@pytest.mark.req("D3-1f", "TS-6")
+async def test_an_update_needs_every_field_but_the_key(api: Api) -> None:
+    status, body = await api("alice", "POST", "/toolsets", {**NEW, "description": "old"})
+    path = f"/toolsets/{body['id']}"
+
+    for missing in ("name", "enabled"):
+        part = {name: value for name, value in CHANGED.items() if name != missing}
+        refused, told = await api("alice", "PUT", path, part)
+        assert (refused, told["error"]) == (400, "invalid_request")
+        assert told["details"]["faults"] == [f"body.{missing}: Field required"]
+    updated, body = await api("alice", "PUT", path, CHANGED)
+
+    assert (status, updated) == (201, 200)
+    assert "description" not in body
+    assert body["hasApiKey"]
+
+
+@pytest.mark.req("D3-1i")
 async def test_an_update_may_clear_the_key(api: Api) -> None:
     made = await _made(api)
 

@@ -16,6 +16,7 @@ from toolcrib_toolsets.names import (
 
 @pytest.mark.req("TS-2")
 @pytest.mark.parametrize("name", ["my-toolset", "MyToolset123", "a", "a-b-c", "toolset-1", "a" * MAX_TOOLSET_NAME_LEN])
+@pytest.mark.req("D3-1d", "D3-3a", "D3-3l")
 def test_a_name_of_letters_digits_and_hyphens_is_taken(name: str) -> None:
     validate_toolset_name(name)
 
@@ -38,6 +39,7 @@ def test_a_name_of_letters_digits_and_hyphens_is_taken(name: str) -> None:
         "a" * 1_000_000,
     ],
 )
+@pytest.mark.req("D3-1d", "D3-3a", "D3-3m", "D3-3n")
 def test_any_other_name_is_refused_without_repeating_it(name: str) -> None:
     with pytest.raises(InvalidInstanceName) as caught:
         validate_toolset_name(name)
@@ -47,6 +49,7 @@ def test_any_other_name_is_refused_without_repeating_it(name: str) -> None:
 
 
 @pytest.mark.req("TS-2")
+@pytest.mark.req("D3-3c", "D3-3i", "D3-3j")
 def test_a_description_has_up_to_255_characters_on_one_line() -> None:
     for fine in ("", "What it is for", "é" * MAX_TOOLSET_DESCRIPTION_LEN):
         validate_toolset_description(fine)
@@ -65,6 +68,7 @@ def test_a_key_that_no_header_can_carry_is_refused_without_repeating_it(text: st
 
 
 @pytest.mark.req("TS-14")
+@pytest.mark.req("D3-2a")
 def test_scopes_of_a_claim_name_types_and_the_rest_is_passed_over() -> None:
     claim = "openid scope_toolset-builtin-exa-web-search profile scope_toolset- scope_other-x scope_toolset-http-api"
 
@@ -75,6 +79,7 @@ def test_scopes_of_a_claim_name_types_and_the_rest_is_passed_over() -> None:
 
 
 @pytest.mark.req("TS-8")
+@pytest.mark.req("D3-8k")
 def test_every_error_has_its_own_code_its_status_and_a_sentence_of_the_catalogue() -> None:
     kinds = ToolsetError.__subclasses__()
 

@@ -54,6 +54,7 @@ async def _on(service: ToolsetService) -> None:
 
 
 @pytest.mark.req("TS-1", "TS-6")
+@pytest.mark.req("D3-1h", "D3-2k", "D3-2o", "D3-10b")
 async def test_an_instance_is_what_was_made_and_holds_no_key(service: ToolsetService) -> None:
     made = await service.create_instance(ALICE, "echo", "My-Echo", description="for fun", api_key=KEY)
 
@@ -71,6 +72,7 @@ async def test_an_instance_is_what_was_made_and_holds_no_key(service: ToolsetSer
 
 
 @pytest.mark.req("TS-7")
+@pytest.mark.req("D3-9d", "D3-10a", "D3-12a", "D3-12b", "D3-12c")
 async def test_creating_fails_at_the_first_check_that_fails(service: ToolsetService, echo: Echo) -> None:
     await _made(service, "taken")
     before = echo.counts.copy()
@@ -102,6 +104,7 @@ async def test_a_type_that_needs_no_key_can_do_without(service: ToolsetService) 
 
 @pytest.mark.req("TS-2", "TS-4")
 @pytest.mark.req("CT-27")
+@pytest.mark.req("D3-5g", "D3-12d")
 async def test_a_name_is_unique_for_its_user_and_its_case_counts(service: ToolsetService) -> None:
     made = await _made(service, "Search")
 
@@ -136,6 +139,7 @@ async def test_an_update_writes_all_but_the_key(service: ToolsetService, clock: 
 
 
 @pytest.mark.req("TS-7")
+@pytest.mark.req("D3-10c", "D3-12f", "D3-12g")
 async def test_updating_fails_at_the_first_check_that_fails(service: ToolsetService) -> None:
     made, other = await _made(service), await _made(service, "other")
 
@@ -158,6 +162,7 @@ async def test_updating_fails_at_the_first_check_that_fails(service: ToolsetServ
 
 @pytest.mark.req("TS-7")
 @pytest.mark.fault("H6")
+@pytest.mark.req("D3-10f", "D3-10g", "D3-12i", "D3-12j", "D3-12k")
 async def test_executing_fails_at_the_first_check_that_fails_and_nothing_later_happens(
     service: ToolsetService, echo: Echo, toolset_store: Store
 ) -> None:
@@ -213,6 +218,7 @@ async def test_a_key_that_does_not_open_is_never_taken_for_none(service: Toolset
 
 @pytest.mark.req("TS-8")
 @pytest.mark.fault("H1")
+@pytest.mark.req("D3-8l", "D3-12e")
 async def test_nobody_reaches_the_instance_of_somebody_else(service: ToolsetService, echo: Echo) -> None:
     made = await _made(service)
     await _on(service)

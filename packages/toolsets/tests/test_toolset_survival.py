@@ -185,6 +185,7 @@ def test_of_two_processes_that_make_one_name_exactly_one_wins_every_time(store_u
 
 @pytest.mark.req("TS-3", "CT-10")
 @pytest.mark.fault("H9")
+@pytest.mark.req("D3-5a", "D3-5h", "D3-5i", "D3-5j", "D3-5m", "D3-5n", "D3-5q")
 def test_the_tables_come_and_go_by_migrations_and_are_those_of_the_code(store_url: str) -> None:
     before = time.time()
     with open_store(store_url, lines=[TOOLSETS_LINE]) as store:
