@@ -17,6 +17,7 @@ from toolcrib_core.errors import (
     DuplicateTool,
     InvalidDefinition,
     InvalidToolId,
+    ResolutionError,
     UnknownTool,
     UnknownVersion,
 )
@@ -200,6 +201,23 @@ def test_an_id_without_its_hash_is_ambiguous_where_several_tools_have_the_name()
 
     assert sorted(error.details["candidates"]) == sorted([one.id, other.id])
     assert registry.get(other.id) is other
+
+
+@pytest.mark.req("CT-20")
+@pytest.mark.parametrize("method", ["get", "resolve"])
+@pytest.mark.parametrize(
+    "asked",
+    ["nosuch", "read@9", "read#00000000", "a b", "x" * 60, "x" * 200, "other:nosuch"],
+    ids=["name", "version", "hash", "no id", "long", "longer", "namespace"],
+)
+def test_an_error_has_the_id_as_the_caller_wrote_it(method: str, asked: str) -> None:
+    registry = create_registry([tool("default:read", "path")])
+
+    with pytest.raises((ResolutionError, InvalidToolId)) as caught:
+        getattr(registry, method)(asked)
+
+    assert f"`{asked[:40]}" in caught.value.message
+    assert "default:" not in caught.value.message
 
 
 @pytest.mark.req("CT-20", "AR-2.3")

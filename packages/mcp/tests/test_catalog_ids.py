@@ -212,6 +212,8 @@ def test_no_id_of_the_catalogue_has_the_legacy_form(raw_tool: RawTool) -> None:
         ("github:create_isue", UnknownTool, "Did you mean `github:create_issue@1`?"),
         ("create_isue", UnknownTool, "Did you mean `github:create_issue@1`?"),
         ("github/create_isue", UnknownTool, "Did you mean `github:create_issue@1`?"),
+        ("github.creat_isue", UnknownTool, "Did you mean `github:create_issue@1`?"),
+        ("github.zzz", UnknownTool, "Look for it again: its server may be gone, or may call it something else now."),
         ("github__create_isue", UnknownTool, "Did you mean `github__create_issue`?"),
         ("zzz", UnknownTool, "Look for it again: its server may be gone, or may call it something else now."),
     ],
@@ -252,6 +254,26 @@ def test_what_is_no_id_at_all_is_refused_as_such(raw_tool: RawTool, asked: Any) 
 
     with pytest.raises(InvalidToolId):
         catalog.hydrate(asked)
+
+
+@pytest.mark.req("CT-20", "CL-3")
+@pytest.mark.parametrize("asked", ["a b", "x y:z", "#", "@1"])
+def test_a_text_that_is_no_id_is_shown_as_it_was_written(raw_tool: RawTool, asked: str) -> None:
+    with pytest.raises(InvalidToolId) as caught:
+        _catalog(github=[raw_tool("create_issue")]).hydrate(asked)
+
+    assert caught.value.message == f"`{asked}` is not a tool id."
+    assert caught.value.hint == "Write it as a page shows it, such as `github:create_issue@1.4.0`."
+
+
+@pytest.mark.req("CT-20", "GW-7.6")
+def test_a_misspelt_name_behind_that_of_its_server_is_answered_with_the_nearest_there(raw_tool: RawTool) -> None:
+    catalog = _catalog(database=[raw_tool("query")], search=[raw_tool("run")])
+
+    with pytest.raises(UnknownTool) as caught:
+        catalog.hydrate("database.qery")
+
+    assert caught.value.hint == "Did you mean `database:query`?"
 
 
 @pytest.mark.req("GW-1.3", "D4-1.2m", "D4-1.2n")

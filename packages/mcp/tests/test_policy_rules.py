@@ -137,6 +137,17 @@ def test_a_tool_is_meant_by_its_own_name_and_by_the_one_in_its_id() -> None:
         assert decision(policy(f'rule: decision="deny" tool="{pattern}"'), about) == "deny"
 
 
+@pytest.mark.req("CT-20", "GW-8.3")
+@pytest.mark.parametrize("decided", ["deny", "allow"])
+@pytest.mark.parametrize("end", ["", "@1.4.0", "#01234567"])
+def test_a_rule_names_a_tool_by_its_id_with_or_without_version_or_hash(end: str, decided: str) -> None:
+    # A rule that denies and is copied from a page with its hash must not fit nothing.
+    about = subject("drop", tool_id=f"github:drop{end or '#01234567'}", risk=UNKNOWN)
+
+    assert decision(policy(f'rule: decision="{decided}" tool="github:drop{end}"'), about) == decided
+    assert decision(policy(f'rule: decision="{decided}" tool="github:drop#76543210"'), about) == "ask"
+
+
 @pytest.mark.req("GW-8.3")
 @pytest.mark.fault("F14")
 def test_no_server_can_name_a_tool_into_a_rule_that_allows_those_of_another() -> None:

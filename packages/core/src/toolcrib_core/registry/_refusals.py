@@ -11,9 +11,11 @@ from toolcrib_core.errors import (
     AmbiguousTool,
     DeprecatedTool,
     DuplicateTool,
+    ToolError,
     UnknownTool,
     UnknownVersion,
 )
+from toolcrib_core.identity import DEFAULT_NAMESPACE
 from toolcrib_core.registry._aliases import Trail
 from toolcrib_core.registry._requests import readable
 from toolcrib_core.registry._state import RegistryState, family_of
@@ -163,6 +165,16 @@ def deprecated_tool(asked: str, fitting: Sequence[ToolDefinition]) -> Deprecated
             "sunset": None if sunset is None else sunset.isoformat(),
         },
     )
+
+
+def in_words_of_caller(error: ToolError, asked: object) -> ToolError:
+    """The error with a bare name as the caller wrote it, without the namespace that it was given."""
+    if isinstance(asked, str) and asked and ":" not in asked:
+        # A long one is cut in the message.
+        end = "`" if len(asked) < _MAX_TEXT - len(DEFAULT_NAMESPACE) - 1 else ""
+        start = asked[: _MAX_TEXT // 2] if not end else asked
+        error.message = error.message.replace(f"`{DEFAULT_NAMESPACE}:{start}{end}", f"`{start}{end}")
+    return error
 
 
 def _best_first(members: Iterable[ToolDefinition]) -> list[ToolDefinition]:

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from toolcrib_core.definition import ToolDefinition
-from toolcrib_core.errors import ResolutionError, ToolErrorCategory
+from toolcrib_core.errors import InvalidToolId, ResolutionError, ToolErrorCategory
 from toolcrib_core.identity import ToolIdentity, hash8, normalize_identity, parse_tool_id
 from toolcrib_core.registry._aliases import follow
-from toolcrib_core.registry._refusals import ambiguous_tool, deprecated_tool, unknown_id, unknown_tool, unknown_version
+from toolcrib_core.registry._refusals import (
+    ambiguous_tool,
+    deprecated_tool,
+    in_words_of_caller,
+    unknown_id,
+    unknown_tool,
+    unknown_version,
+)
 from toolcrib_core.registry._requests import IdentityLike, read_request
 from toolcrib_core.registry._state import HIGHEST, RegistryOptions, RegistryState, VersionSelector, family_of
 from toolcrib_core.versions import as_range, matching_versions, parse_range, parse_version, version_order
@@ -26,7 +33,13 @@ def get_by_id(state: RegistryState, identity: IdentityLike) -> ToolDefinition:
     """
     if isinstance(identity, str) and (definition := state.tools.get(identity)) is not None:
         return definition
-    asked = normalize_identity(identity)
+    try:
+        return _only_tool(state, normalize_identity(identity))
+    except (ResolutionError, InvalidToolId) as error:
+        raise in_words_of_caller(error, identity) from None
+
+
+def _only_tool(state: RegistryState, asked: ToolIdentity) -> ToolDefinition:
     text = str(asked)
     if (definition := state.tools.get(text)) is not None:
         return definition
@@ -50,6 +63,20 @@ def choose_tool(
     allow_deprecated: bool,
 ) -> ToolDefinition:
     """The one tool that a request means, by the rules of `ToolRegistry.resolve`."""
+    try:
+        return _chosen_tool(state, identity, options, version=version, allow_deprecated=allow_deprecated)
+    except (ResolutionError, InvalidToolId) as error:
+        raise in_words_of_caller(error, identity) from None
+
+
+def _chosen_tool(
+    state: RegistryState,
+    identity: IdentityLike,
+    options: RegistryOptions,
+    *,
+    version: str | None,
+    allow_deprecated: bool,
+) -> ToolDefinition:
     text = _request_text(state, identity, version)
     if "@" in text or "#" in text:
         # `namespace:name` alone may be an id, but it asks for a choice among all versions.

@@ -47,6 +47,7 @@ class ToolNames:
             self._owners.setdefault(tool_id, set()).update((identity.namespace, server))
             for each in (identity.name, name):
                 self._by_name.setdefault(each, set()).add(tool_id)
+        self._servers = frozenset(each for owners in self._owners.values() for each in owners)
 
     def fitting(self, text: str) -> list[str]:
         """The ids of all tools that the text may mean, ascending.
@@ -73,8 +74,19 @@ class ToolNames:
 
     def nearest(self, text: str) -> list[str]:
         """The ids of the tools whose name is most like the text."""
+        if len(text) > _LONGEST:
+            return []
         name = nearest(text, self._by_name)
-        return [] if name is None else sorted(self._by_name[name])
+        if name is not None:
+            return sorted(self._by_name[name])
+        for server, rest in _splits(text):
+            theirs = {name for name in self._by_name if self._of(server, name)} if server in self._servers else ()
+            if (name := nearest(rest, theirs)) is not None:
+                return self._of(server, name)
+        return []
+
+    def _of(self, server: str, name: str) -> list[str]:
+        return sorted(each for each in self._by_name[name] if server in self._owners[each])
 
     def _called(self, text: str) -> set[str]:
         found = set(self._by_name.get(text, ()))
@@ -125,6 +137,13 @@ def no_such_tool(
     suggested = list(near[:_MAX_SUGGESTED])
     hint = f"Did you mean {either([f'`{written(each)}`' for each in suggested])}?" if suggested else _LOOK_AGAIN
     return kind(f"No tool has the id {quoted(text)}.", hint=hint, details={"id": shown(text), "didYouMean": suggested})
+
+
+def no_tool_id(text: str) -> InvalidToolId:
+    """The error for a text that is no id in any form."""
+    return InvalidToolId(
+        f"{quoted(text)} is not a tool id.", hint="Write it as a page shows it, such as `github:create_issue@1.4.0`."
+    )
 
 
 def ambiguous_name(text: str, ids: Sequence[str]) -> AmbiguousTool:

@@ -30,6 +30,7 @@ from toolcrib_mcp.catalog._names import (
     ambiguous_name,
     decoded_id,
     no_such_tool,
+    no_tool_id,
     provider_names,
 )
 from toolcrib_mcp.catalog._state import CatalogState
@@ -240,7 +241,7 @@ class CatalogSnapshot:
                 return unknown
         near = failure.details.get("candidates") or failure.details.get("didYouMean") or self._names.nearest(text)
         if isinstance(failure, InvalidToolId) and not near:
-            return failure
+            return no_tool_id(text)
         kind = UnknownTool if isinstance(failure, InvalidToolId) else type(failure)
         ids = [str(each) for each in near] if isinstance(near, list) else []
         return no_such_tool(text, ids, kind=kind, written=self._names.without_hash)

@@ -43,7 +43,7 @@ class ScopeEntry(PolicyModel):
     server: Glob | None = None
     """Over the name that the configuration gives the server."""
     tool: Glob | None = None
-    """Over the name of the tool; with a `:`, over its id as `namespace:name`."""
+    """Over the name of the tool; with a `:`, over its id, with or without version or hash."""
     principal: Glob | None = None
     """Over who calls; whoever nobody asked is `local`."""
 

@@ -82,7 +82,9 @@ class Scope:
             return False
         short_id = subject.short_id
         if self._by_id:
-            return self._tool(short_id) or (not strictly and self._tool(subject.tool))
+            # A rule may have the id as a page shows it, with its version or hash.
+            named = self._tool(short_id) or self._tool(subject.tool_id)
+            return named or (not strictly and self._tool(subject.tool))
         # The name in the id is what people are shown; where the server's own is no legal name, the two differ.
         return self._tool(subject.tool) or self._tool(short_id.partition(":")[2])
 
