@@ -92,13 +92,14 @@ def _modules(source: Path) -> list[str]:
     return [".".join(file.relative_to(source.parent).with_suffix("").parts).removesuffix(".__init__") for file in files]
 
 
-@pytest.mark.req("D4-1.3h")
+@pytest.mark.req("D4-1.3h", "D1-10a", "D1-1l", "D1-8a")
 def test_core_imports_nothing_but_what_is_listed(tree: TreeCopy) -> None:
     imported = _external_imports(tree)
 
     assert imported - THIRD_PARTY - STANDARD_LIBRARY == set()
 
 
+@pytest.mark.req("D1-10a")
 @pytest.mark.parametrize("statement", ["import ctypes", "from os import environ", "import requests", "import toolcrib"])
 def test_an_import_that_is_not_listed_is_found(tree: TreeCopy, statement: str) -> None:
     tree.plant("toolcrib_core.planted", f"def deep() -> None:\n    {statement}\n")

@@ -11,11 +11,13 @@ from tests.architecture.tree_copy import TreeCopy
 pytestmark = [pytest.mark.req("AR-9.2"), pytest.mark.fault("J1")]
 
 
+@pytest.mark.req("D1-10i", "D1-8a")
 @pytest.mark.parametrize("package", find_packages(), ids=lambda package: package.name)
 def test_a_package_declares_what_it_imports(package: Package) -> None:
     assert undeclared(package) == []
 
 
+@pytest.mark.req("D1-10i", "D1-9c")
 @pytest.mark.parametrize(
     ("imported", "code"),
     [
@@ -33,6 +35,7 @@ def test_an_import_without_a_declaration_is_found(tree: TreeCopy, imported: str,
     assert [finding for finding in findings if code in finding and imported in finding]
 
 
+@pytest.mark.req("D1-10i")
 def test_a_declaration_without_an_import_is_found(tree: TreeCopy) -> None:
     tree.edit("packages/core/pyproject.toml", "dependencies = [", 'dependencies = [\n    "rich>=14",')
 

@@ -48,6 +48,7 @@ def test_all_lists_exactly_the_public_names_of_a_face(module: str) -> None:
     assert sorted(face.__all__) == sorted(_public_names(face))
 
 
+@pytest.mark.req("D1-10j")
 @pytest.mark.parametrize("module", PACKAGES)
 def test_a_package_exports_what_its_snapshot_says(module: str) -> None:
     found = changes(PACKAGES[module], beside=tuple(PACKAGES.values()))
@@ -59,10 +60,12 @@ def test_there_is_a_snapshot_for_every_package_and_no_other() -> None:
     assert {file.stem for file in SNAPSHOTS.iterdir()} == set(PACKAGES)
 
 
+@pytest.mark.req("D1-1k", "D1-12a")
 def test_core_has_no_execute_like_name() -> None:
     assert _execute_like(surface(PACKAGES["toolcrib_core"])) == set()
 
 
+@pytest.mark.req("D1-1k")
 @pytest.mark.parametrize(
     "line", ["def execute(tool)", "    def run_tool(self)", "class ToolRunner()", "async def call()"]
 )
@@ -134,6 +137,7 @@ def test_a_snapshot_holds_signatures_members_and_what_a_hidden_base_gives(store:
     ]
 
 
+@pytest.mark.req("D1-10j")
 @pytest.mark.fault("J3")
 def test_a_removed_name_is_found(store: Package) -> None:
     found = _change(store, "__init__.py", '["Ledger", "open_ledger"]', '["Ledger"]')

@@ -52,6 +52,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> str:
     return _lint(tree)
 
 
+@pytest.mark.req("D1-10f", "D1-10h")
 def test_every_package_is_placed_in_the_layers() -> None:
     config = configparser.ConfigParser()
     config.read(ROOT / ".importlinter", encoding="utf-8")
@@ -64,6 +65,7 @@ def test_every_package_is_placed_in_the_layers() -> None:
     assert placed == modules
 
 
+@pytest.mark.req("D1-0z", "D1-10c", "D1-10e", "D1-10g", "D1-7k")
 def test_the_tree_as_it_stands_keeps_every_contract(tree: TreeCopy) -> None:
     report = _lint(tree)
 
@@ -71,6 +73,7 @@ def test_the_tree_as_it_stands_keeps_every_contract(tree: TreeCopy) -> None:
     assert report.endswith("exit code 0")
 
 
+@pytest.mark.req("D1-0z", "D1-10c", "D1-10e", "D1-10g", "D1-10h", "D1-7k", "D1-9b")
 @pytest.mark.fault("J2")
 @pytest.mark.parametrize(("importer", "imported", "contract"), PLANTED)
 def test_a_forbidden_import_breaks_its_contract(broken: str, importer: str, imported: str, contract: str) -> None:
@@ -83,6 +86,7 @@ def test_a_forbidden_import_breaks_its_contract(broken: str, importer: str, impo
     assert broken.endswith("exit code 1")
 
 
+@pytest.mark.req("D1-9b")
 @pytest.mark.fault("J2")
 def test_an_import_cycle_between_packages_breaks_the_layers(tree: TreeCopy) -> None:
     tree.plant("toolcrib_runtime.planted", "import toolcrib_mcp.planted\n")

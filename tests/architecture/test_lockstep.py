@@ -36,6 +36,7 @@ def _problems(packages: Iterable[Package]) -> list[str]:
     return problems
 
 
+@pytest.mark.req("D1-9a")
 def test_all_packages_have_one_version_exact_sibling_pins_and_types() -> None:
     assert _problems(find_packages()) == []
 

@@ -179,6 +179,7 @@ def test_a_wheel_holds_its_package_with_types_and_nothing_else(wheels: Path, nam
     assert {entry.partition("/")[0] for entry in names} == {package.module, metadata}
 
 
+@pytest.mark.req("D1-8b")
 @pytest.mark.parametrize("name", PACKAGES)
 def test_a_package_installs_and_imports_alone_with_the_locked_dependencies(wheels: Path, name: str) -> None:
     package = PACKAGES[name]
@@ -188,6 +189,7 @@ def test_a_package_installs_and_imports_alone_with_the_locked_dependencies(wheel
     assert present == _closure(package)
 
 
+@pytest.mark.req("D1-0u")
 @pytest.mark.parametrize("name", PACKAGES)
 def test_a_package_installs_and_imports_alone_with_the_lowest_dependencies(
     wheels: Path, tmp_path: Path, name: str

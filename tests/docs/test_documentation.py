@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from checks.workspace import ROOT
+from checks.workspace import ROOT, find_packages
 from tests.docs.fenced_blocks import problems, read_blocks
 
 _PLACES = ("*.md", "docs/**/*.md", "examples/*.md", "packages/**/README.md")
@@ -41,7 +41,7 @@ def test_output_that_is_left_out_is_marked_with_an_ellipsis(document: Path) -> N
     assert dotted == [], "write `…` for output that the page does not show"
 
 
-@pytest.mark.req("CT-14")
+@pytest.mark.req("CT-14", "D1-2o", "D1-3r", "D1-4i", "D1-6h")
 @pytest.mark.parametrize(
     ("page", "topic", "shown"),
     [
@@ -60,6 +60,29 @@ def test_the_guide_has_a_section_with_an_example_on(page: str, topic: str, shown
 
     assert [word for word in shown if word not in section] == []
     assert "python" in {block.language for block in read_blocks(section)}
+
+
+@pytest.mark.req("D1-1m", "D1-9d", "D1-11b")
+@pytest.mark.parametrize(
+    ("page", "shown"),
+    [
+        ("concepts.md", ["## The packages", "`toolcrib-core`", "`toolcrib-runtime`", "`toolcrib-openai`"]),
+        ("migration.md", ["from toolcrib import", "from toolcrib.core import", "from toolcrib.runtime import"]),
+        ("guide/core.md", ["from toolcrib_core import"]),
+        ("guide/runtime.md", ["from toolcrib_runtime import"]),
+        ("guide/providers.md", ["from toolcrib_openai import", "from toolcrib_core import"]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_page_explains(page: str, shown: list[str]) -> None:
+    text = (ROOT / "docs" / page).read_text("utf-8")
+
+    assert [each for each in shown if each not in text] == []
+
+
+@pytest.mark.req("D1-12b")
+def test_every_package_has_a_readme() -> None:
+    assert [each.name for each in find_packages() if not (each.folder / "README.md").is_file()] == []
 
 
 def test_blocks_are_found_with_their_language_and_line() -> None:

@@ -27,7 +27,7 @@ def test_there_is_no_page_of_a_package_that_exports_nothing() -> None:
     assert written == {name for name in PAGES if name.startswith("api/")}
 
 
-@pytest.mark.req("CT-14")
+@pytest.mark.req("CT-14", "D1-5k")
 def test_the_code_of_a_wrong_output_is_among_the_error_codes() -> None:
     assert "| `toolbox.invalid-output` | output_validation | `InvalidOutput` |" in PAGES["errors.md"]()
 

@@ -26,7 +26,7 @@ def _forecast(**changes: Any) -> ToolDefinition:
     return ToolDefinition(**fields | changes)
 
 
-@pytest.mark.req("AR-1.1")
+@pytest.mark.req("AR-1.1", "D1-0a", "D1-1k", "D1-2f", "D1-2g")
 def test_a_definition_holds_everything_the_contract_lists_and_no_handler() -> None:
     assert set(ToolDefinition.model_fields) == {
         *("namespace", "name", "version", "title", "description", "input_schema", "output_schema", "tags", "examples"),
@@ -34,7 +34,7 @@ def test_a_definition_holds_everything_the_contract_lists_and_no_handler() -> No
     }
 
 
-@pytest.mark.req("AR-1.1")
+@pytest.mark.req("AR-1.1", "D1-2e")
 @pytest.mark.parametrize(
     "fields",
     [
@@ -57,7 +57,7 @@ def test_camel_case_of_the_wire_and_snake_case_of_python_mean_the_same() -> None
     assert snake == camel
 
 
-@pytest.mark.req("AR-1.4", "CT-20")
+@pytest.mark.req("AR-1.4", "CT-20", "D1-0c")
 def test_an_unversioned_tool_carries_a_hash_only_if_it_comes_from_a_server() -> None:
     assert _forecast().id == "weather:forecast"
     assert _forecast(version="2.0.0").id == "weather:forecast@2.0.0"
@@ -122,7 +122,7 @@ def test_a_misspelt_field_is_answered_with_the_right_one() -> None:
     assert "`/name` is missing" in caught.value.message
 
 
-@pytest.mark.req("AR-1.1", "AR-6.3", "AR-6.4")
+@pytest.mark.req("AR-1.1", "AR-6.3", "AR-6.4", "D1-0y", "D1-6g")
 @pytest.mark.parametrize(
     ("fields", "error", "said"),
     [
@@ -156,7 +156,7 @@ def test_a_name_with_a_look_alike_letter_is_refused() -> None:
         ToolDefinition(namespace="fs", name="rеad")
 
 
-@pytest.mark.req("AR-1.3")
+@pytest.mark.req("AR-1.3", "D1-0m")
 def test_a_lifecycle_says_since_when_until_when_and_what_to_use_instead() -> None:
     definition = _forecast(
         lifecycle={
@@ -236,7 +236,7 @@ def test_equal_definitions_are_equal_and_hash_alike_even_after_pickling() -> Non
     assert one != _forecast(description="x")
 
 
-@pytest.mark.req("AR-1.7")
+@pytest.mark.req("AR-1.7", "D1-1e")
 def test_only_definitions_are_definitions() -> None:
     assert is_tool_definition(_forecast())
     assert not is_tool_definition(_forecast().model_dump())

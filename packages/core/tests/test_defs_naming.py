@@ -45,7 +45,7 @@ def digest_printed_by(program: str, hash_seed: str) -> str:
     return subprocess.run(command, env={"PYTHONHASHSEED": hash_seed}, capture_output=True, check=True, text=True).stdout
 
 
-@pytest.mark.req("AR-6.1")
+@pytest.mark.req("AR-6.1", "D1-0w")
 def test_names_of_definitions_do_not_depend_on_module_names_or_on_what_was_defined_before() -> None:
     plain = module_tool("plain_module")
     crowded = module_tool(
@@ -56,7 +56,7 @@ def test_names_of_definitions_do_not_depend_on_module_names_or_on_what_was_defin
     assert [name.partition("_")[0] for name in plain.input_schema["$defs"]] == ["Leaf", "Tree"]
 
 
-@pytest.mark.req("AR-6.1")
+@pytest.mark.req("AR-6.1", "D1-0w")
 def test_names_of_definitions_do_not_depend_on_the_hash_seed() -> None:
     program = SAME_SOURCE + "\nfrom toolcrib_core.sources import define_tool\nprint(define_tool(tool).digest)\n"
 

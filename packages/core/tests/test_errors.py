@@ -17,7 +17,7 @@ from toolcrib_core.errors import CatalogError, NotJson, ToolError, ToolErrorCate
 _TREE = [each for _, each in inspect.getmembers(errors, inspect.isclass) if issubclass(each, ToolError)]
 
 
-@pytest.mark.req("AR-5.1")
+@pytest.mark.req("AR-5.1", "D1-5a")
 def test_an_error_travels_as_json_and_comes_back_equal() -> None:
     error = create_tool_error(
         "tool.weather.forecast.no-station",
@@ -44,7 +44,7 @@ def test_an_error_travels_as_json_and_comes_back_equal() -> None:
     assert hash(ToolError.from_dict(wire)) == hash(error)
 
 
-@pytest.mark.req("AR-5.1")
+@pytest.mark.req("AR-5.1", "D1-5b")
 def test_the_categories_are_those_of_the_contract() -> None:
     assert [each.value for each in ToolErrorCategory] == [
         "validation",
@@ -64,7 +64,7 @@ def test_the_categories_are_those_of_the_contract() -> None:
     ]
 
 
-@pytest.mark.req("AR-5.1")
+@pytest.mark.req("AR-5.1", "D1-5g")
 @pytest.mark.parametrize("category", list(ToolErrorCategory))
 def test_only_failures_that_may_pass_are_retryable_by_default(category: ToolErrorCategory) -> None:
     error = create_tool_error("toolbox.x", "x", category=category)
@@ -73,7 +73,7 @@ def test_only_failures_that_may_pass_are_retryable_by_default(category: ToolErro
     assert create_tool_error("toolbox.x", "x", category=category, retryable=True).retryable is True
 
 
-@pytest.mark.req("AR-5.2")
+@pytest.mark.req("AR-5.2", "D1-5i")
 @pytest.mark.parametrize("error", _TREE)
 def test_every_error_of_ours_has_its_own_code_under_our_prefix(error: type[ToolError]) -> None:
     same_code = [each for each in _TREE if each.default_code == error.default_code]
@@ -89,7 +89,7 @@ def test_the_tree_in_the_docstring_names_every_error() -> None:
     assert [each.__name__ for each in _TREE if each.__name__ not in tree] == []
 
 
-@pytest.mark.req("AR-5.2")
+@pytest.mark.req("AR-5.2", "D1-5i")
 @pytest.mark.parametrize(
     "code",
     [
@@ -110,7 +110,7 @@ def test_a_code_outside_the_reserved_prefixes_is_refused(code: str) -> None:
         create_tool_error(code, "x")
 
 
-@pytest.mark.req("AR-5.2")
+@pytest.mark.req("AR-5.2", "D1-5j")
 @pytest.mark.parametrize(
     "code", ["toolbox.timeout", "tool.weather.alerts.x", "tool.weather.forecast2.x", "tool.weather.forecast."]
 )

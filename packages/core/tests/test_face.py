@@ -17,6 +17,19 @@ def test_every_public_name_loads_and_is_what_its_module_calls_so() -> None:
     assert set(toolcrib_core.__all__) <= set(dir(toolcrib_core))
 
 
+@pytest.mark.req("D1-10b", "D1-1g", "D1-3k", "D1-4a", "D1-5c", "D1-6d")
+def test_the_names_that_the_document_asks_for_are_public() -> None:
+    asked_for = """
+        ToolDefinition ToolIdentity ToolId ToolRisk ToolLifecycle ToolContext Logger Tracer Span
+        ToolRegistry RegistryOptions RegistryWarning create_registry combine_registries
+        format_tool_id parse_tool_id normalize_identity is_tool_definition inspect
+        ToolError ToolErrorCategory create_tool_error
+        serialize_tool_definition serialize_registry SerializedToolDefinition
+    """.split()
+
+    assert set(asked_for) <= set(toolcrib_core.__all__)
+
+
 def test_the_names_for_type_checkers_are_those_that_load() -> None:
     tree = ast.parse(Path(toolcrib_core.__file__).read_text(encoding="utf-8"))
     for_checkers = {

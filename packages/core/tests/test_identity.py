@@ -30,13 +30,13 @@ def test_the_type_of_an_id_is_public_and_is_that_of_its_text() -> None:
     assert isinstance(toolcrib_core.ToolDefinition(name="forecast").id, ToolId)
 
 
-@pytest.mark.req("AR-1.4", "GW-1.6", "D4-1.6c")
+@pytest.mark.req("AR-1.4", "GW-1.6", "D4-1.6c", "D1-2b")
 @given(_identities)
 def test_parsing_what_was_formatted_gives_the_same_identity(identity: ToolIdentity) -> None:
     assert parse_tool_id(format_tool_id(identity)) == identity
 
 
-@pytest.mark.req("AR-1.4", "GW-1.6")
+@pytest.mark.req("AR-1.4", "GW-1.6", "D1-2c")
 @given(_identities)
 def test_normalizing_an_id_an_identity_or_its_parts_gives_the_same_identity(identity: ToolIdentity) -> None:
     text = format_tool_id(identity)
@@ -46,7 +46,7 @@ def test_normalizing_an_id_an_identity_or_its_parts_gives_the_same_identity(iden
     assert normalize_identity(dataclasses.asdict(identity)) == identity
 
 
-@pytest.mark.req("AR-1.4")
+@pytest.mark.req("AR-1.4", "D1-2n")
 @given(st.text(max_size=60) | st.from_regex(r"[a-z%2F:@#0-9]{1,30}", fullmatch=True))
 def test_a_text_that_parses_is_the_only_text_of_its_identity(text: str) -> None:
     try:
@@ -57,7 +57,7 @@ def test_a_text_that_parses_is_the_only_text_of_its_identity(text: str) -> None:
     assert format_tool_id(identity) == text
 
 
-@pytest.mark.req("AR-1.4")
+@pytest.mark.req("AR-1.4", "D1-0c", "D1-0d", "D1-2a")
 @pytest.mark.parametrize(
     ("identity", "text"),
     [
@@ -179,7 +179,7 @@ def test_the_gateway_profile_is_a_subset_of_the_general_one(identity: ToolIdenti
     assert parse_tool_id(text) == identity
 
 
-@pytest.mark.req("AR-1.4")
+@pytest.mark.req("AR-1.4", "D1-0e", "D1-0f", "D1-2c")
 @pytest.mark.parametrize(
     ("value", "expected"),
     [

@@ -35,14 +35,14 @@ _TOOL = ToolDefinition(
 )
 
 
-@pytest.mark.req("AR-1.7")
+@pytest.mark.req("AR-1.7", "D1-1b")
 def test_a_summary_names_the_tool() -> None:
     assert inspect(_TOOL, level="summary") == snapshot(
         {"id": "fs:find@1.0.0", "title": None, "description": "Find files.", "tags": ["files"], "deprecated": False}
     )
 
 
-@pytest.mark.req("AR-1.7")
+@pytest.mark.req("AR-1.7", "D1-1b")
 def test_the_standard_level_adds_parameters_risk_lifecycle_and_digests() -> None:
     report: Any = inspect(_TOOL)
 

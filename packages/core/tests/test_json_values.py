@@ -59,7 +59,7 @@ def test_a_frozen_value_equals_the_original_and_serializes_the_same(value: Any) 
     assert thaw(frozen) == value
 
 
-@pytest.mark.req("AR-6.3")
+@pytest.mark.req("AR-6.3", "D1-0y")
 @pytest.mark.parametrize(
     ("value", "pointer", "reason"),
     [

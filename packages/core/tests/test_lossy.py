@@ -138,7 +138,7 @@ LOST = [
 ]
 
 
-@pytest.mark.req("AR-6.2")
+@pytest.mark.req("AR-6.2", "D1-0x", "D1-6c")
 @pytest.mark.parametrize(
     ("annotation", "feature"), LOST, ids=[f"{feature}-{at}" for at, (_, feature) in enumerate(LOST)]
 )
@@ -148,7 +148,7 @@ def test_what_a_schema_cannot_say_is_reported_at_the_parameter(annotation: Any, 
     assert found == [(HERE, feature)]
 
 
-@pytest.mark.req("AR-6.2")
+@pytest.mark.req("AR-6.2", "D1-6g")
 @pytest.mark.parametrize("default", [object(), math.inf, math.nan, {1, "a", 2.5j}], ids=["object", "inf", "nan", "set"])
 def test_a_default_that_is_no_json_is_left_out_and_reported(default: object) -> None:
     def tool(it: Any = default) -> None: ...
@@ -176,7 +176,7 @@ def test_a_default_factory_is_reported() -> None:
     assert lossy_of(Annotated[list[int], Field(default_factory=list)]) == [(HERE, "default-factory")]
 
 
-@pytest.mark.req("AR-6.2")
+@pytest.mark.req("AR-6.2", "D1-0x")
 def test_nothing_is_reported_where_nothing_is_lost() -> None:
     definition = define_tool(Steady, output=Steady)
 

@@ -44,7 +44,7 @@ def _no(_: ToolDefinition) -> bool:
     return False
 
 
-@pytest.mark.req("AR-1.7")
+@pytest.mark.req("AR-1.7", "D1-1a")
 @pytest.mark.parametrize(
     "predicate",
     [

@@ -39,7 +39,7 @@ def test_a_registered_tool_is_got_by_its_id_listed_counted_and_contained() -> No
     assert "fs:read" not in registry
 
 
-@pytest.mark.req("AR-2.1")
+@pytest.mark.req("AR-2.1", "D1-3f")
 def test_a_list_is_ascending_by_id() -> None:
     registry = create_registry([tool("b:x@1"), tool("a:z@1"), tool("a:y@2"), tool("a:y@1")])
 
@@ -58,7 +58,7 @@ def test_registering_the_same_definition_again_changes_nothing() -> None:
     assert contents(registry) == before
 
 
-@pytest.mark.req("AR-2.1")
+@pytest.mark.req("AR-2.1", "D1-3b")
 @pytest.mark.fault("A3")
 @pytest.mark.parametrize(
     ("other", "differs", "says"),
@@ -83,7 +83,7 @@ def test_another_definition_of_the_same_id_is_refused_and_told_what_differs(
     assert contents(registry) == before
 
 
-@pytest.mark.req("AR-2.1")
+@pytest.mark.req("AR-2.1", "D1-3b")
 @pytest.mark.fault("A3")
 def test_override_replaces_the_definition_and_makes_it_the_last_registered() -> None:
     registry = create_registry([tool("fs:read@one"), tool("fs:read@two")])
@@ -146,7 +146,7 @@ def test_registering_many_is_one_change_or_none() -> None:
     assert ids(registry.list()) == ["fs:a@1", "fs:b@1", "fs:read@1.0.0"]
 
 
-@pytest.mark.req("AR-2.1")
+@pytest.mark.req("AR-2.1", "D1-3c")
 def test_unregistering_returns_the_tool_and_a_second_time_says_it_is_unknown() -> None:
     registry = create_registry([tool("fs:read@1.0.0")])
 
@@ -229,7 +229,7 @@ def test_the_id_of_an_unversioned_tool_asks_resolve_for_a_choice_among_all_versi
     assert registry.resolve("fs:read") is versioned
 
 
-@pytest.mark.req("AR-2.2")
+@pytest.mark.req("AR-2.2", "D1-0j")
 @pytest.mark.parametrize(
     "identity",
     [
@@ -244,7 +244,7 @@ def test_get_takes_a_full_identity_in_every_form(identity: Any) -> None:
     assert registry.get(identity).id == "fs:read@1.0.0"
 
 
-@pytest.mark.req("AR-2.2")
+@pytest.mark.req("AR-2.2", "D1-3d")
 def test_a_name_without_a_version_is_refused_with_the_ids_it_could_mean() -> None:
     registry = create_registry([tool("fs:read@1.0.0"), tool("fs:read@1.10.0"), tool("fs:read@1.9.0")])
 
@@ -254,7 +254,7 @@ def test_a_name_without_a_version_is_refused_with_the_ids_it_could_mean() -> Non
     assert "`fs:read` fits 3 tools" in error.message
 
 
-@pytest.mark.req("AR-2.2")
+@pytest.mark.req("AR-2.2", "D1-3d")
 def test_a_name_that_fits_one_tool_is_refused_too_and_told_its_full_id() -> None:
     registry = create_registry([tool("fs:read@1.0.0")])
 
@@ -347,7 +347,7 @@ def test_a_snapshot_cannot_be_changed() -> None:
     assert not any(hasattr(snapshot, name) for name in ("register", "unregister", "add_alias", "remove_alias"))
 
 
-@pytest.mark.req("AR-2.1", "AR-6.1")
+@pytest.mark.req("AR-2.1", "AR-6.1", "D1-0l", "D1-3g")
 def test_a_registry_serializes_its_tools_and_aliases() -> None:
     registry = create_registry([tool("fs:read@1.0.0")], aliases={"fs:cat": "fs:read"})
 

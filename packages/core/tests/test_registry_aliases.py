@@ -27,7 +27,7 @@ def _chain(length: int, *, max_alias_depth: int = 5) -> ToolRegistry:
     return create_registry([tool("fs:read@1.0.0")], aliases=aliases, max_alias_depth=max_alias_depth)
 
 
-@pytest.mark.req("AR-2.4")
+@pytest.mark.req("AR-2.4", "D1-3i")
 @pytest.mark.parametrize(
     ("target", "found"),
     [
@@ -45,7 +45,7 @@ def test_an_alias_stands_for_an_id_a_name_or_a_range(target: str, found: str) ->
     assert registry.resolve("shell:cat").id == found
 
 
-@pytest.mark.req("AR-2.4")
+@pytest.mark.req("AR-2.4", "D1-3a")
 def test_aliases_of_register_point_at_exactly_the_id_registered() -> None:
     registry = create_registry()
     registry.register(tool("fs:read@1.0.0"), aliases=["cat", "shell:cat"])
@@ -56,7 +56,7 @@ def test_aliases_of_register_point_at_exactly_the_id_registered() -> None:
     assert registry.resolve("cat").id == "fs:read@1.0.0"
 
 
-@pytest.mark.req("AR-2.4")
+@pytest.mark.req("AR-2.4", "D1-3i")
 def test_a_chain_of_aliases_is_followed_to_its_end() -> None:
     assert _chain(5).resolve("a:1").id == "fs:read@1.0.0"
 
@@ -102,7 +102,7 @@ def test_an_alias_may_point_forward_and_until_then_the_error_prints_the_chain() 
     assert registry.resolve("a:x").id == "fs:read@1.0.0"
 
 
-@pytest.mark.req("AR-2.4")
+@pytest.mark.req("AR-2.4", "D1-0n")
 @pytest.mark.fault("A4")
 def test_an_alias_of_itself_is_refused() -> None:
     registry = create_registry()
@@ -113,7 +113,7 @@ def test_an_alias_of_itself_is_refused() -> None:
     assert registry.aliases() == {}
 
 
-@pytest.mark.req("AR-2.4")
+@pytest.mark.req("AR-2.4", "D1-0n")
 @pytest.mark.fault("A4")
 def test_a_cycle_of_three_is_refused_with_the_chain() -> None:
     registry = create_registry(aliases={"a:x": "a:y", "a:y": "a:z"})
@@ -135,7 +135,7 @@ def test_an_alias_of_a_version_of_itself_is_a_cycle(target: str) -> None:
     refused(AliasCycle, lambda: registry.add_alias("a:x", target))
 
 
-@pytest.mark.req("AR-2.4")
+@pytest.mark.req("AR-2.4", "D1-0n")
 @pytest.mark.fault("A4")
 def test_a_cycle_made_by_taking_an_alias_away_is_found_when_followed() -> None:
     registry = create_registry(aliases={"b:x@1": "c:x", "a:x": "b:x@1", "b:x": "a:x"})
@@ -145,7 +145,7 @@ def test_a_cycle_made_by_taking_an_alias_away_is_found_when_followed() -> None:
     refused(AliasCycle, lambda: registry.resolve("a:x"))
 
 
-@pytest.mark.req("AR-2.4")
+@pytest.mark.req("AR-2.4", "D1-0o", "D1-3j")
 @pytest.mark.fault("A4")
 def test_the_sixth_hop_is_refused_at_either_end_of_a_chain() -> None:
     registry = _chain(5)
@@ -170,7 +170,7 @@ def test_joining_two_chains_that_are_too_long_together_is_refused() -> None:
     assert "a:3" not in registry.aliases()
 
 
-@pytest.mark.req("AR-2.4")
+@pytest.mark.req("AR-2.4", "D1-0o")
 @pytest.mark.fault("A4")
 def test_the_depth_is_limited_when_followed_too() -> None:
     """A version carried along leads through `namespace:name`, which nobody can know when the alias is added."""
@@ -299,7 +299,7 @@ def test_removing_an_alias_returns_its_target_and_a_second_time_says_it_is_unkno
     assert "No alias is called `shell:cat`" in error.message
 
 
-@pytest.mark.req("AR-2.4", "AR-2.2")
+@pytest.mark.req("AR-2.4", "AR-2.2", "D1-0k")
 def test_get_does_not_follow_an_alias_but_says_that_it_is_one() -> None:
     registry = create_registry([tool("fs:read@1.0.0")], aliases={"cat": "fs:read"})
 

@@ -190,7 +190,7 @@ def test_changes_of_many_threads_are_told_once_each_in_the_order_of_their_revisi
     assert sorted(name for _, name, _ in heard) == ids(registry.list())
 
 
-@pytest.mark.req("AR-2.7")
+@pytest.mark.req("AR-2.7", "D1-7e")
 def test_combining_keeps_every_tool_and_alias() -> None:
     files = create_registry([tool("fs:read@1.0.0")], aliases={"cat": "fs:read"})
     mail = create_registry([tool("mail:send@1.0.0"), tool("fs:read@1.0.0")], aliases={"post": "mail:send@1.0.0"})

@@ -32,7 +32,7 @@ def registry() -> ToolRegistry:
     )
 
 
-@pytest.mark.req("AR-2.6")
+@pytest.mark.req("AR-2.6", "D1-3h")
 @pytest.mark.parametrize(
     ("filters", "found"),
     [

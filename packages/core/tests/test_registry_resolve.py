@@ -35,7 +35,7 @@ def _resolved(registry: ToolRegistry, request: str) -> str | None:
     return registry.resolve(request).version
 
 
-@pytest.mark.req("AR-2.3")
+@pytest.mark.req("AR-2.3", "D1-0g")
 @pytest.mark.parametrize(
     ("registered", "chosen"),
     [
@@ -57,7 +57,7 @@ def test_a_bare_name_means_the_highest_release_or_else_the_highest_pre_release(
     assert _resolved(_versions(*reversed(registered)), "fs:read") == chosen
 
 
-@pytest.mark.req("AR-2.3")
+@pytest.mark.req("AR-2.3", "D1-0h")
 @pytest.mark.parametrize(
     "registered", [["1.0.0", "latest"], ["b", "a"], ["2.0.0", "1.0"], ["v2.0.0", "v1.0.0"], ["2024-02", "2024-01"]]
 )
@@ -110,7 +110,7 @@ def test_a_range_can_be_given_in_every_form_of_an_identity(identity: Any) -> Non
     assert _versions("1.0.0", "2.0.0").resolve(identity).version == "1.0.0"
 
 
-@pytest.mark.req("AR-2.3")
+@pytest.mark.req("AR-2.3", "D1-3q")
 def test_the_version_can_stand_beside_the_identity_but_not_contradict_it() -> None:
     registry = _versions("1.0.0", "2.0.0")
 
@@ -215,7 +215,7 @@ def test_a_malformed_request_is_refused(text: str) -> None:
     refused(InvalidToolId, lambda: _versions("1.0.0").resolve(text))
 
 
-@pytest.mark.req("CT-21")
+@pytest.mark.req("CT-21", "D1-0g")
 @pytest.mark.parametrize(
     ("registered", "default", "highest"),
     [
@@ -248,7 +248,7 @@ def test_a_selector_that_is_none_is_refused_at_once(selector: Any, said: str) ->
     assert said in error.message
 
 
-@pytest.mark.req("AR-2.3")
+@pytest.mark.req("AR-2.3", "D1-0i")
 def test_a_version_selector_chooses_first_and_sees_the_default_choice_last() -> None:
     offered: list[list[str | None]] = []
 
@@ -283,7 +283,7 @@ def test_a_version_selector_cannot_bring_in_a_tool_it_was_not_offered() -> None:
     assert "not offered" in error.message
 
 
-@pytest.mark.req("AR-2.5")
+@pytest.mark.req("AR-2.5", "D1-3p")
 def test_a_deprecated_version_is_passed_over_for_one_that_is_not() -> None:
     registry = create_registry([tool("fs:read@1.0.0"), deprecated("fs:read@2.0.0")])
 
@@ -291,7 +291,7 @@ def test_a_deprecated_version_is_passed_over_for_one_that_is_not() -> None:
     assert registry.resolve("fs:read@*").version == "1.0.0"
 
 
-@pytest.mark.req("AR-2.5")
+@pytest.mark.req("AR-2.5", "D1-3p")
 def test_when_all_that_fits_is_deprecated_the_error_says_what_to_do_instead() -> None:
     lifecycle = {"replaced_by": "fs:open", "message": "Leaks\nhandles", "sunset": date(2027, 1, 31)}
     registry = create_registry([deprecated("fs:read@1.0.0", **lifecycle), tool("fs:read@2.0.0")])
@@ -306,7 +306,7 @@ def test_when_all_that_fits_is_deprecated_the_error_says_what_to_do_instead() ->
     assert error.details["sunset"] == "2027-01-31"
 
 
-@pytest.mark.req("AR-2.5")
+@pytest.mark.req("AR-2.5", "D1-3e", "D1-3o")
 @pytest.mark.parametrize(
     ("request_", "options"),
     [
@@ -351,7 +351,7 @@ def test_an_unversioned_deprecated_tool_resolves_with_its_hash_or_an_alias_of_it
     assert ("name it exactly" in (error.hint or "")) == (upstream_name is not None)
 
 
-@pytest.mark.req("AR-2.5")
+@pytest.mark.req("AR-2.5", "D1-3o")
 def test_every_resolve_warns_again_also_when_the_answer_is_remembered() -> None:
     heard: list[RegistryWarning] = []
     registry = create_registry([deprecated("fs:read@1.0.0")], on_warning=heard.append)

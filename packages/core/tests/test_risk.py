@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -62,6 +63,16 @@ def test_an_untrusted_hint_can_raise_a_risk_but_never_lower_it(known: ToolRisk, 
 
     assert _no_less_risky(raised, known)
     assert raised.may_write >= known.may_write
+
+
+@pytest.mark.req("D1-2h", "D1-2i")
+def test_a_risk_has_the_words_of_the_document_and_no_others() -> None:
+    words = {name: get_args(field.annotation) for name, field in ToolRisk.model_fields.items()}
+
+    assert {name: each for name, each in words.items() if each} == {
+        "effects": ("none", "read", "write", "unknown"),
+        "data_sensitivity": ("public", "internal", "restricted", "secret"),
+    }
 
 
 @pytest.mark.req("AR-1.2")

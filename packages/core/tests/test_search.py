@@ -45,7 +45,7 @@ def names(index: SearchIndex, query: str, **options: object) -> list[str]:
     return [by_id[hit.id] for hit in index.search(query, **options).hits]
 
 
-@pytest.mark.req("AR-3.1")
+@pytest.mark.req("AR-3.1", "D1-2d")
 @pytest.mark.parametrize(
     ("query", "expected"),
     [

@@ -55,7 +55,7 @@ _FORECAST = ToolDefinition(
 )
 
 
-@pytest.mark.req("AR-6.1", "AR-6.2", "AR-6.6")
+@pytest.mark.req("AR-6.1", "AR-6.2", "AR-6.6", "D1-0t", "D1-2j", "D1-6a", "D1-6e")
 def test_a_definition_serializes_to_plain_provider_neutral_json() -> None:
     assert serialize_tool_definition(_FORECAST) == snapshot(
         {
@@ -103,7 +103,7 @@ def test_a_definition_serializes_to_plain_provider_neutral_json() -> None:
     )
 
 
-@pytest.mark.req("AR-6.1")
+@pytest.mark.req("AR-6.1", "D1-0v")
 def test_keys_are_sorted_but_parameters_keep_the_order_of_their_author() -> None:
     schema = json.loads(_FORECAST.wire_json)["inputSchema"]
 
@@ -123,7 +123,7 @@ def test_a_property_called_properties_is_a_parameter_like_any_other() -> None:
     assert list(schema["properties"]["properties"]["default"]) == ["a", "z"]
 
 
-@pytest.mark.req("AR-6.1")
+@pytest.mark.req("AR-6.1", "D1-8c")
 def test_deserializing_is_the_inverse_of_serializing() -> None:
     revived = deserialize_tool_definition(serialize_tool_definition(_FORECAST))
 
@@ -144,7 +144,7 @@ def test_what_was_serialized_can_be_changed_without_changing_the_definition() ->
     assert _FORECAST.wire_json == before
 
 
-@pytest.mark.req("AR-6.2")
+@pytest.mark.req("AR-6.2", "D1-6c")
 def test_what_was_lost_is_said_with_its_pointer() -> None:
     whole = ToolDefinition(name="t")
 
@@ -217,7 +217,7 @@ def _some_tools() -> list[ToolDefinition]:
 
 
 @pytest.mark.fault("A9")
-@pytest.mark.req("AR-6.1")
+@pytest.mark.req("AR-6.1", "D1-6b")
 def test_the_bytes_of_a_registry_do_not_depend_on_the_order_of_registration() -> None:
     tools, aliases = _some_tools(), {"weather:b": "weather:tool_1", "weather:a": "weather:b"}
     expected = registry_json(create_registry(tools, aliases=aliases))
@@ -253,7 +253,7 @@ print(hashlib.sha256(registry_json(create_registry(_some_tools()))).hexdigest())
 """
 
 
-@pytest.mark.req("AR-6.1")
+@pytest.mark.req("AR-6.1", "D1-6b")
 @pytest.mark.parametrize("seed", ["0", "1", "4242"])
 def test_the_bytes_do_not_depend_on_the_hash_seed(seed: str) -> None:
     here = str(Path(__file__).parent)

@@ -75,7 +75,7 @@ def schema_of(source: Any) -> dict[str, Any]:
     return plain
 
 
-@pytest.mark.req("AR-1.1")
+@pytest.mark.req("AR-1.1", "D1-0t")
 def test_a_function_becomes_a_definition_with_its_names_types_defaults_and_docstring() -> None:
     definition = define_tool(forecast, version="1.0.0")
 

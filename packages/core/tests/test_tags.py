@@ -8,7 +8,7 @@ from toolcrib_core.errors import InvalidDefinition
 from toolcrib_core.tags import normalize_tags
 
 
-@pytest.mark.req("AR-1.7")
+@pytest.mark.req("AR-1.7", "D1-1d")
 def test_spellings_of_one_tag_become_one_kebab_case_tag_in_the_order_given() -> None:
     tags = normalize_tags(["Read Only", "readOnly", "read_only", "zeta", "read-only", "Ärger", "v1.2"])
 

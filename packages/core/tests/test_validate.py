@@ -83,7 +83,7 @@ def nested(levels: int) -> Any:
     return value
 
 
-@pytest.mark.req("AR-6.4")
+@pytest.mark.req("AR-6.4", "D1-1c")
 @settings(max_examples=80, deadline=None)
 @given(documents("2020-12"), st.lists(instances, min_size=1, max_size=4))
 def test_the_verdict_and_the_faults_are_those_of_the_reference(schema: dict[str, Any], values: list[Any]) -> None:

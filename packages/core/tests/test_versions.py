@@ -60,7 +60,7 @@ def _contains(wanted: str, version: str) -> bool:
     return parse_range(wanted).contains(_version(version))
 
 
-@pytest.mark.req("AR-2.3")
+@pytest.mark.req("AR-2.3", "D1-2m")
 def test_precedence_follows_section_11_of_semver() -> None:
     shuffled = random.Random(7).sample(_SECTION_11, len(_SECTION_11))
 

@@ -160,7 +160,7 @@ async def test_no_arguments_are_an_empty_object() -> None:
     assert tool.calls == [{}]
 
 
-@pytest.mark.req("RT-11")
+@pytest.mark.req("RT-11", "D1-5d")
 def test_every_violation_has_its_pointer_what_is_allowed_and_the_likely_meaning() -> None:
     with pytest.raises(InvalidArguments) as refused:
         take_arguments(forecast(), {"citty": "Oslo", "days": 0, "unit": "rankine"})
@@ -238,6 +238,7 @@ async def test_a_validation_error_is_never_tried_again() -> None:
     assert "retry" not in heard.kinds()
 
 
+@pytest.mark.req("D1-5l")
 @pytest.mark.parametrize(
     ("given", "error"),
     [("{", MalformedJson), ({"x": [[]] * 200_000}, ArgumentsTooLarge), ([], InvalidArguments)],

@@ -33,6 +33,7 @@ async def test_a_call_that_was_taken_back_before_does_not_start() -> None:
     assert (tool.calls, result.attempts) == ([], 0)
 
 
+@pytest.mark.req("D1-5f")
 @pytest.mark.parametrize("effects", ["read", "write"])
 async def test_a_call_that_runs_is_stopped_and_its_finally_blocks_run(effects: str) -> None:
     switch, running, ended = Cancellation(), asyncio.Event(), []

@@ -40,6 +40,7 @@ async def test_the_digests_are_of_the_canonical_arguments_and_value() -> None:
     assert one.output_digest == hashlib.sha256(b'{"a":[2],"b":1}').hexdigest()
 
 
+@pytest.mark.req("D1-0r")
 async def test_a_failure_has_an_error_and_no_value() -> None:
     result = await called(fake_tool("fail", raises=ValueError("no")))
 

@@ -29,6 +29,7 @@ async def after(clock: FakeClock, seconds: float, toolbox: Toolbox, name: str, *
         return task.result() if task.done() else None
 
 
+@pytest.mark.req("D1-5e")
 async def test_a_timeout_stops_the_work_and_its_finally_blocks_run() -> None:
     clock, ended = FakeClock(), []
 
@@ -61,6 +62,7 @@ async def test_a_timeout_of_a_tool_that_must_not_run_twice_leaves_its_outcome_op
     assert result.error.details["cause"]["category"] == "timeout"
 
 
+@pytest.mark.req("D1-7g")
 @pytest.mark.parametrize(
     ("of_call", "of_tool", "of_toolbox", "counts"),
     [(None, None, 7, 7), (None, 3, 7, 3), (None, 9, 7, 9), (2, 3, 7, 2), (20, 3, 7, 20), (5, None, None, 5)],

@@ -20,6 +20,7 @@ def remove(path: str) -> None:
     """Remove a file."""
 
 
+@pytest.mark.req("D1-0s", "D1-5h")
 async def test_the_message_and_the_category_of_a_result_have_their_old_names() -> None:
     bad, good = await called(fake_tool("bad", raises=ValueError("no"))), await called(fake_tool("good"))
 
@@ -31,6 +32,7 @@ async def test_the_message_and_the_category_of_a_result_have_their_old_names() -
         assert (good.error_message, good.error_category) == (None, None)
 
 
+@pytest.mark.req("D1-3m")
 def test_getting_a_tool_resolves_it_and_warns() -> None:
     found = fake_tool("x")
 
@@ -40,6 +42,7 @@ def test_getting_a_tool_resolves_it_and_warns() -> None:
         create_toolbox([found]).get_tool("y")
 
 
+@pytest.mark.req("D1-3n")
 def test_getting_a_tool_by_an_ambiguous_name_says_what_it_may_mean() -> None:
     versions = create_toolbox([fake_tool("x", version="2.0.0"), fake_tool("x", version="1.0.0")])
     spaces = create_toolbox([fake_tool("a:x"), fake_tool("b:x")])
@@ -50,6 +53,7 @@ def test_getting_a_tool_by_an_ambiguous_name_says_what_it_may_mean() -> None:
         spaces.get_tool("x")
 
 
+@pytest.mark.req("D1-2l")
 @pytest.mark.parametrize(
     ("metadata", "risk"),
     [
@@ -96,6 +100,7 @@ def test_the_warning_points_at_whoever_made_the_tool(make: Any) -> None:
     assert Path(caught[0].filename) == Path(__file__)
 
 
+@pytest.mark.req("D1-1f")
 def test_whether_something_is_a_tool_can_be_asked() -> None:
     assert is_runnable_tool(fake_tool("a:x"))
     assert not is_runnable_tool(remove)

@@ -21,7 +21,7 @@ def schema(**properties: Any) -> dict[str, Any]:
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
 
 
-@pytest.mark.req("RT-12")
+@pytest.mark.req("RT-12", "D1-7b")
 async def test_a_pipe_gives_each_value_to_the_next_tool() -> None:
     made = pipe(counting("one"), counting("two"), counting("three"))
 

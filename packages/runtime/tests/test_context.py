@@ -19,6 +19,7 @@ from toolcrib_runtime.testing import EventRecorder, FakeClock, fake_tool
 pytestmark = pytest.mark.req("RT-4")
 
 
+@pytest.mark.req("D1-0q", "D1-4e", "D1-4f")
 async def test_a_tool_is_told_who_asks_in_which_run_and_by_which_call() -> None:
     told: list[RuntimeToolContext] = []
 
@@ -55,7 +56,7 @@ async def test_without_a_context_of_the_caller_there_is_one_all_the_same() -> No
     assert (await called(look)).unwrap() == [None, None, {}]
 
 
-@pytest.mark.req("RT-5")
+@pytest.mark.req("RT-5", "D1-4g")
 async def test_a_tool_can_ask_how_much_time_is_left() -> None:
     clock = FakeClock()
     seen = []
@@ -182,6 +183,7 @@ async def test_the_switch_of_a_context_is_turned_when_its_call_has_ended() -> No
     assert kept[0].cancellation.is_cancelled
 
 
+@pytest.mark.req("D1-4h")
 async def test_a_tool_can_call_another_one_as_a_step_of_its_own_call() -> None:
     heard, other = EventRecorder(), fake_tool("other", returns=2)
 

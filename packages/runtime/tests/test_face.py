@@ -17,6 +17,17 @@ def test_every_public_name_loads_and_is_listed() -> None:
     assert set(toolcrib_runtime.__all__) <= set(dir(toolcrib_runtime))
 
 
+@pytest.mark.req("D1-10d", "D1-1h")
+def test_the_names_that_the_document_asks_for_are_public() -> None:
+    asked_for = """
+        RunnableTool is_runnable_tool RuntimeToolContext ToolResult Toolbox Runner
+        tool create_tool create_toolbox create_runner combine_toolboxes
+        pipe parallel bind tap when fallback retry create_search_tool lazy
+    """.split()
+
+    assert set(asked_for) <= set(toolcrib_runtime.__all__)
+
+
 def test_the_names_for_type_checkers_are_those_that_load() -> None:
     tree = ast.parse(Path(toolcrib_runtime.__file__).read_text(encoding="utf-8"))
     for_checkers = {

@@ -136,7 +136,7 @@ def test_a_failure_around_the_tool_is_logged_with_the_id_that_the_error_names(ca
     assert "boom" in caplog.text
 
 
-@pytest.mark.req("RT-11")
+@pytest.mark.req("RT-11", "D1-5l")
 async def test_a_validation_error_inside_a_tool_is_the_tools_failure_and_no_fault_of_the_arguments() -> None:
     async def parse() -> None:
         Model.model_validate({"number": "many"})

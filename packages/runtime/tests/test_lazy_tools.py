@@ -41,7 +41,7 @@ class CountingLoader:
         return outcome
 
 
-@pytest.mark.req("RT-13")
+@pytest.mark.req("RT-13", "D1-7d")
 async def test_it_is_listed_and_searched_without_being_loaded() -> None:
     loader = CountingLoader(add)
 

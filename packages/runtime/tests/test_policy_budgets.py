@@ -53,7 +53,7 @@ async def call_times(box: Toolbox, times: int, *, run: Run | None = None) -> lis
     return [await box.call("t:get", run=run) for _ in range(times)]
 
 
-@pytest.mark.req("RT-9")
+@pytest.mark.req("RT-9", "D1-7j")
 async def test_the_call_after_the_last_allowed_one_is_refused_and_not_run() -> None:
     tool = fake_tool("t:get")
     box = create_toolbox([tool], budget=Budget(calls=2))

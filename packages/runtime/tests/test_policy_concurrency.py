@@ -64,7 +64,7 @@ def started(box: Toolbox, names: str, **options: Unpack[ExecuteOptions]) -> asyn
     return asyncio.create_task(box.execute(calls, **options))
 
 
-@pytest.mark.req("RT-8")
+@pytest.mark.req("RT-8", "D1-7i")
 async def test_no_more_calls_of_a_tool_run_than_it_allows() -> None:
     shop = Workshop()
     box = create_toolbox([shop.tool("a", concurrency=2), shop.tool("b")])
@@ -79,7 +79,7 @@ async def test_no_more_calls_of_a_tool_run_than_it_allows() -> None:
     assert (shop.most["a"], shop.most["b"]) == (2, 3)
 
 
-@pytest.mark.req("RT-8")
+@pytest.mark.req("RT-8", "D1-7i")
 async def test_no_more_calls_run_than_the_toolbox_allows_of_all_its_tools_together() -> None:
     shop = Workshop()
     box = create_toolbox([shop.tool("a"), shop.tool("b")], concurrency=3)

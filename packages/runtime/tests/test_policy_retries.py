@@ -70,7 +70,7 @@ async def ceilings(policy: RetryPolicy) -> list[float]:
     return clock.slept
 
 
-@pytest.mark.req("RT-7")
+@pytest.mark.req("RT-7", "D1-7h")
 @pytest.mark.fault("I4")
 async def test_a_call_that_fails_twice_gives_the_value_of_the_third_try() -> None:
     tool = fake_tool("t:get", sequence=[failure(), failure(), "done"])

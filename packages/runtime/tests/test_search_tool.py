@@ -39,7 +39,7 @@ def names(answer: Any) -> list[str]:
     return [each["card"].split()[0].partition("#")[0] for each in answer["tools"]]
 
 
-@pytest.mark.req("RT-14")
+@pytest.mark.req("RT-14", "D1-7c")
 @pytest.mark.parametrize(
     ("query", "first"),
     [
@@ -58,7 +58,7 @@ async def test_the_best_tool_comes_first_in_whatever_order_they_were_registered(
         assert scores == sorted(scores, reverse=True)
 
 
-@pytest.mark.req("RT-14")
+@pytest.mark.req("RT-14", "D1-7c")
 async def test_the_order_is_that_of_the_core_search() -> None:
     toolbox = searching(*shop())
 

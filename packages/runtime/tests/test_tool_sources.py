@@ -130,6 +130,7 @@ def test_the_decorator_works_with_and_without_options() -> None:
     assert (optioned.name, optioned.definition.namespace, optioned.timeout) == ("other", "weather", 5)
 
 
+@pytest.mark.req("D1-2k")
 def test_schema_descriptions_and_defaults_come_from_the_function() -> None:
     @tool
     def forecast(city: Annotated[str, Field(description="Which city.")], days: int = 3) -> str:
@@ -186,6 +187,7 @@ def test_a_handler_that_does_not_take_one_object_is_refused_beside_a_model(handl
         create_tool(Place, handler, name="locate")
 
 
+@pytest.mark.req("D1-0b")
 @pytest.mark.parametrize(
     "source", [_SCHEMA, define_tool(_SCHEMA, name="locate", description="Locate.")], ids=["schema", "definition"]
 )

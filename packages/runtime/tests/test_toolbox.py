@@ -37,6 +37,7 @@ def versions() -> list[FakeTool]:
     return [fake_tool("geo:find", returns=each, version=each) for each in numbers]
 
 
+@pytest.mark.req("D1-3l")
 @pytest.mark.parametrize(
     ("name", "version"),
     [
@@ -170,6 +171,7 @@ def test_an_empty_toolbox_is_a_toolbox() -> None:
     assert (len(create_toolbox()), create_toolbox().tools) == (0, ())
 
 
+@pytest.mark.req("D1-7a")
 def test_a_runner_is_a_toolbox_by_its_other_name() -> None:
     assert Runner is Toolbox
     assert isinstance(create_runner([fake_tool("a:x")]), Toolbox)

@@ -97,6 +97,7 @@ async def test_in_a_combined_toolbox_each_tool_keeps_its_own_rules() -> None:
     assert {each.tool_id.split("#")[0] for each in heard["loose"].events} == {"b:x"}
 
 
+@pytest.mark.req("D1-7f")
 async def test_a_combined_toolbox_has_every_tool_alias_context_and_timeout() -> None:
     one = create_toolbox([fake_tool("a:x", returns=1)], aliases={"a:alias": "a:x"}, policy=ANYTHING)
     other = create_toolbox([fake_tool("b:y", returns=2)], policy=ANYTHING, timeout=7)

@@ -31,7 +31,7 @@ PARTS = (
 )
 
 
-@pytest.mark.req("CT-16")
+@pytest.mark.req("CT-16", "D1-1i")
 @pytest.mark.filterwarnings("ignore:.toolcrib:DeprecationWarning")
 def test_every_public_name_of_core_and_runtime_is_the_same_object_here() -> None:
     assert toolcrib.__all__ == sorted({*toolcrib_core.__all__, *toolcrib_runtime.__all__})
@@ -39,7 +39,7 @@ def test_every_public_name_of_core_and_runtime_is_the_same_object_here() -> None
         assert all(getattr(toolcrib, name) is getattr(part, name) for name in part.__all__)
 
 
-@pytest.mark.req("CT-16")
+@pytest.mark.req("CT-16", "D1-1j", "D1-11a")
 @pytest.mark.parametrize(
     ("name", "home"), [("tool", "runtime"), ("define_tool", "core"), ("ToolCall", "core"), ("call_sync", "runtime")]
 )
@@ -61,7 +61,7 @@ def test_the_names_can_be_listed() -> None:
     assert dir(toolcrib) == sorted({*toolcrib_core.__all__, *toolcrib_runtime.__all__, *PARTS})
 
 
-@pytest.mark.req("CT-16")
+@pytest.mark.req("CT-16", "D1-0za", "D1-8e")
 @pytest.mark.parametrize("name", PARTS)
 def test_every_part_is_a_module_with_the_same_names(name: str) -> None:
     part = importlib.import_module(f"toolcrib_{name}")
@@ -111,7 +111,7 @@ def test_the_package_runs_as_the_command() -> None:
     assert run.stdout.strip() == f"toolcrib {version('toolcrib')}"
 
 
-@pytest.mark.req("CT-16")
+@pytest.mark.req("CT-16", "D1-0za", "D1-8d")
 @pytest.mark.parametrize("vendor", ["openai", "anthropic", "gemini", "claude-agent"])
 def test_the_sdk_of_a_vendor_comes_only_with_its_extra(vendor: str) -> None:
     every = [Requirement(each) for each in requires("toolcrib") or ()]

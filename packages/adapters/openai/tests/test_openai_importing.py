@@ -93,7 +93,7 @@ def test_what_is_not_a_tool_is_refused_in_words(tool: object) -> None:
         from_openai_tools([tool])
 
 
-@pytest.mark.req("AD-11")
+@pytest.mark.req("AD-11", "D1-6f")
 def test_the_old_export_still_gives_the_shape_of_chat_completions_and_says_what_replaces_it() -> None:
     with pytest.warns(DeprecationWarning, match="to_openai_tools"):
         made = to_json_schema(PLAIN_TOOL)
