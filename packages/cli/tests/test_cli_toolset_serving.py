@@ -166,7 +166,11 @@ async def test_tools_of_each_kind_are_served_without_any_mcp_server(
     async with Client(server, read_timeout_seconds=30) as client:
         top = await client.call_tool("tool_browse", {"path": "/"})
         tools = await client.call_tool("tool_browse", {"path": f"/{expected.partition(':')[0]}"})
+        await workshop.told_live()
+        asked = [sys.executable, "-m", "toolcrib_cli", "status", "--json", "--state-dir", str(workshop.state)]
+        status = await workshop.run_raw(*asked, cwd=workshop.directory)
 
+    assert (status.code, status.json()["source"]) == (0, "live")
     assert len(top.content[0].text.splitlines()) == 1, "nothing else is served, as the demo would be"
     assert expected in tools.content[0].text
 
@@ -184,7 +188,9 @@ async def test_over_http_toolsets_and_their_api_are_served_without_any_mcp_serve
         async with _client(url, tokens["alice"], "auto") as alice:
             page = await alice.call_tool("tool_browse", {"path": "/"})
         found = await _management(url.removesuffix("/mcp"), tokens)
+        status = await workshop.run("status", "--json")
 
+    assert (status.code, status.json()["source"], status.json()["servers"]) == (0, "live", {})
     assert told.startswith("toolcrib serves toolsets in gateway mode at ")
     assert api == f"{url.removesuffix('/mcp')}/api/v1"
     assert page.content[0].text.splitlines() == ["/web-alice — 4 tools: answer, contents, search"]

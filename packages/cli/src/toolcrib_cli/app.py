@@ -144,7 +144,8 @@ def serve(
     """Serve all servers of a configuration as one.
 
     An MCP client starts this itself and speaks to it over standard input and output; with `--http` it listens.
-    `my_tools:toolbox` serves the Python tools of a module. Without any configuration it serves the demo.
+    `my_tools:toolbox` serves the Python tools of a module. Without a configuration it serves what the options add, and
+    else the demo.
 
     Example: toolcrib serve --config mcp.json
     """

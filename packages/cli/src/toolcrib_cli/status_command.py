@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 from toolcrib_cli.asking import Choice, asked_for, place_of
@@ -39,6 +40,7 @@ def run_status(*, choice: Choice, as_json: bool, timeout: float, watch: bool = F
 
 
 def _report(choice: Choice, timeout: float) -> StatusReport:
+    choice = _choice_served(choice)
     try:
         return status_of(asked_for(choice), timeout=timeout)
     except ConfigError as failure:
@@ -51,6 +53,14 @@ def _report(choice: Choice, timeout: float) -> StatusReport:
             raise
         hub = {"configProblem": failure.message, **running[0].hub}
         return live_report(asked, [running[0].model_copy(update={"hub": hub}), *running[1:]])
+
+
+def _choice_served(choice: Choice) -> Choice:
+    """The choice as a running gateway has it, which may serve toolsets or packs and no server at all."""
+    from toolcrib_mcp.serving import read_live
+
+    served = replace(choice, toolsets=True)
+    return served if read_live(place_of(served).state_dir, now=time.time()) else choice
 
 
 def _watch(choice: Choice, *, as_json: bool, timeout: float) -> int:
@@ -88,11 +98,11 @@ def changes_of(
     from toolcrib_mcp.serving import read_live
 
     report = _report(choice, timeout)
-    state_dir = place_of(choice).state_dir
     yield report
     while True:
         pause(LOOK_EVERY)
         # Without a running gateway nothing is started again: what was found then is still shown.
+        state_dir = place_of(_choice_served(choice)).state_dir
         found = _report(choice, timeout) if read_live(state_dir, now=time.time()) else report
         if _told(found) != _told(report):
             report = found
