@@ -12,8 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolcrib_core
-from toolcrib_core.errors import CatalogError, InvalidToolId
-from toolcrib_core.identity import ToolId, ToolIdentity, format_tool_id, hash8, normalize_identity, parse_tool_id
+from toolcrib_core.definition import ToolDefinition
+from toolcrib_core.errors import CatalogError, InvalidToolId, UnknownTool
+from toolcrib_core.identity import (
+    ToolId,
+    ToolIdentity,
+    format_tool_id,
+    hash8,
+    match_id,
+    normalize_identity,
+    parse_tool_id,
+)
+from toolcrib_core.tree import BrowseTree
+from toolcrib_core.wire_names import WireNames
 
 _AWKWARD = "@:#%/ \t\n\x00é€𝄞\u202e"
 _texts = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(_AWKWARD), min_size=1, max_size=20)
@@ -323,3 +334,36 @@ def test_the_hash_names_the_top_level_shape_and_nothing_else() -> None:
     assert hash8("t", {}) == hash8("t", {"properties": {}, "required": []})
     changed = ({"properties": {"a": {}, "b": {}}}, {"properties": {"b": {}}}, {**plain, "required": ["a"]})
     assert len({hash8("t", plain), *(hash8("t", each) for each in changed)}) == 4
+
+
+@pytest.mark.req("CT-20")
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("git:log", "git:log#0123abcd"),
+        ("git:log#0123abcd", "git:log#0123abcd"),
+        ("git:log#00000000", None),
+        ("git:tag", None),
+        ("git:find", None),
+        ("git:show", "git:show"),
+        ("git:show@1", "git:show@1#0123abcd"),
+        ("git:lo", None),
+    ],
+)
+def test_an_id_is_matched_without_its_hash_where_one_tool_is_meant(text: str, meant: str | None) -> None:
+    several = ("git:tag#0123abcd", "git:tag#1123abcd", "git:find#0123abcd", "git:find@1")
+
+    assert match_id(text, ("git:log#0123abcd", *several, "git:show", "git:show@1#0123abcd")) == meant
+
+
+@pytest.mark.req("CT-20")
+def test_paths_and_wire_names_are_found_by_an_id_with_or_without_its_hash() -> None:
+    log = ToolDefinition(identity=ToolIdentity(namespace="git", name="log"), upstream_name="git_log")
+    tree, names = BrowseTree.build([log]), WireNames([log.id])
+
+    assert log.id.startswith("git:log#")
+    assert tree.path_of("git:log") == tree.path_of(log.id) == "/git/log"
+    assert names.encode("git:log") == names.encode(log.id) == "git__log"
+    for lookup in (tree.path_of, names.encode):
+        with pytest.raises(UnknownTool):
+            lookup("git:log#00000000")

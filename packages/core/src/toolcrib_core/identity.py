@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal, TypeAlias
 from urllib.parse import quote, unquote
@@ -113,6 +113,14 @@ def format_tool_id(identity: ToolIdentity, *, profile: IdProfile = "general") ->
     if profile == "gateway":
         _check_gateway_profile(identity, text)
     return text
+
+
+def match_id(text: str, ids: Iterable[str]) -> str | None:
+    """The one id that the text is, or is without its hash; none where it may be several."""
+    fitting = [each for each in ids if each == text or each.startswith((f"{text}#", f"{text}@"))]
+    if text in fitting:
+        return text
+    return fitting[0] if len(fitting) == 1 and fitting[0].startswith(f"{text}#") else None
 
 
 def normalize_identity(value: str | ToolIdentity | Mapping[str, str | None]) -> ToolIdentity:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from types import MappingProxyType
 
 from toolcrib_core.errors import CatalogError, UnknownTool, WireNameCollision
-from toolcrib_core.identity import DEFAULT_NAMESPACE, ToolIdentity, parse_tool_id
+from toolcrib_core.identity import DEFAULT_NAMESPACE, ToolIdentity, match_id, parse_tool_id
 from toolcrib_core.wording import nearest, quoted, shown
 
 MAX_WIRE_NAME_LENGTH = 64
@@ -63,16 +63,18 @@ class WireNames:
         self._sorted_bare_names = sorted(name.removeprefix(prefix) for name in names.values())
 
     def encode(self, tool_id: str) -> str:
-        """The wire name of an id, prefix included.
+        """The wire name of an id, prefix included; the hash may be left out where one tool is meant.
 
         Raises:
             UnknownTool: The id is not in the table; the hint has the nearest one.
         """
         name = self._names.get(tool_id)
-        if name is None:
-            near = _nearest(tool_id, list(self._names))
-            raise UnknownTool(f"No wire name was made for {quoted(tool_id)}.", hint=_did_you_mean(near))
-        return name
+        if name is not None:
+            return name
+        if (meant := match_id(tool_id, self._names)) is not None:
+            return self._names[meant]
+        near = _nearest(tool_id, list(self._names))
+        raise UnknownTool(f"No wire name was made for {quoted(tool_id)}.", hint=_did_you_mean(near))
 
     def decode(self, wire_name: str) -> str:
         """The id behind a wire name, given with or without the prefix.

@@ -10,7 +10,7 @@ from typing import Self
 
 from toolcrib_core.definition import ToolDefinition
 from toolcrib_core.errors import CatalogError, DuplicateTool, UnknownTool
-from toolcrib_core.identity import parse_tool_id
+from toolcrib_core.identity import match_id, parse_tool_id
 from toolcrib_core.tree.branches import ToolMark
 from toolcrib_core.tree.entries import TreeEntry, TreeNode
 from toolcrib_core.tree.listing import MAX_EXAMPLES, Item, Pages, paginate
@@ -109,17 +109,18 @@ class BrowseTree:
         return entry
 
     def path_of(self, tool_id: str) -> str:
-        """The canonical path of a tool.
+        """The canonical path of a tool; the hash of its id may be left out where one tool is meant.
 
         Raises:
             UnknownTool: No tool of the tree has that id.
             InvalidToolId: The text is not an id.
         """
         segment = self._segments.get(parse_tool_id(tool_id).namespace)
-        path = self._namespaces[segment].paths.get(tool_id) if segment else None
-        if path is None:
+        paths = self._namespaces[segment].paths if segment else {}
+        meant = tool_id if tool_id in paths else match_id(tool_id, paths)
+        if meant is None:
             raise UnknownTool(f"`{tool_id}` is not in the tree.", hint="Browse `/` to see what is.")
-        return path
+        return paths[meant]
 
     @classmethod
     def _assemble(
