@@ -579,7 +579,9 @@ _TEXTS: dict[str, dict[str, str]] = {
         "TS-9": (
             "Types are pluggable: built in is `builtin-exa-web-search` (search, find similar, contents, answer; "
             "tested against a local server), any toolpack and any upstream MCP server can be a type (credential "
-            "injected as header or environment), and installed packages can add types by entry point."
+            "injected as header or environment), and installed packages can add types by entry point. A web service "
+            "with an OpenAPI document (2.0 to 3.2) is a type, too: each operation is a tool that sends what the "
+            "document says, or is refused with its reason."
         ),
         "TS-10": (
             "Tools of an enabled, available instance appear in the catalogue as `<instance name>:<method>`, so the "

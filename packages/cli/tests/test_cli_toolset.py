@@ -134,7 +134,8 @@ def test_wrong_input_gets_a_clear_error(desk: Desk) -> None:
     assert isinstance(desk.refused("toolset", "update", "my-search", "--clear-key", "--new-key"), ConfigError)
     wrong = str(desk.folder / "wrong.json")
     assert (
-        "no JSON object" in desk.refused("toolset", "import-openapi", wrong, "x", "--key-file", "-", text="k").message
+        "not a JSON object"
+        in desk.refused("toolset", "import-openapi", wrong, "x", "--key-file", "-", text="k").message
     )
     assert isinstance(desk.refused("toolset", "enable", "none"), InvalidToolsetType)
 

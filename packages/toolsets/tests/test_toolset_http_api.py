@@ -18,7 +18,7 @@ from toolcrib_runtime.guards.net import NetGrant
 from toolcrib_runtime.guards.secrets import Secret
 from toolcrib_toolsets.errors import InvalidSettings
 from toolcrib_toolsets.types import Credentials, HttpApi
-from toolcrib_toolsets.types.openapi import read_operations
+from toolcrib_toolsets.types.openapi.reading import read_api
 
 pytestmark = [pytest.mark.req("TS-9")]
 
@@ -85,7 +85,7 @@ def _kind() -> HttpApi:
 
 
 def test_operations_become_tools_whose_risk_is_that_of_their_method() -> None:
-    tools = {each.name: each.definition("api") for each in read_operations(DOCUMENT)}
+    tools = {each.name: each.definition("api") for each in read_api(DOCUMENT).operations}
 
     assert {name: (tool.risk.effects, tool.risk.destructive) for name, tool in tools.items()} == {
         "listTickets": ("read", False),
@@ -161,7 +161,9 @@ def test_settings_that_cannot_be_used_are_refused_when_they_are_given(change: di
 
 
 def test_the_base_is_that_of_the_document_unless_it_is_given_and_must_be_one() -> None:
-    assert HttpApi().check_settings({"document": DOCUMENT})["baseUrl"] == "https://tickets.example/v1"
+    assert {each.base for each in HttpApi().read({"document": DOCUMENT}).operations} == {"https://tickets.example/v1"}
+    given = {"document": DOCUMENT, "baseUrl": "https://other.example/"}
+    assert {each.base for each in HttpApi().read(given).operations} == {"https://other.example"}
 
     for servers in ([], [{"url": "/v1"}], [{"url": "https://{tenant}.example"}]):
         with pytest.raises(InvalidSettings, match="baseUrl"):
@@ -176,7 +178,7 @@ def test_what_3_0_says_differently_is_translated() -> None:
         "count": {"type": "integer", "minimum": 0, "exclusiveMinimum": True},
     }
 
-    made = {each.name: each for each in read_operations(document)}["createTicket"].definition("api")
+    made = {each.name: each for each in read_api(document).operations}["createTicket"].definition("api")
 
     properties = made.input_schema["$defs"]["Ticket"]["properties"]
     assert properties["due"] == {"type": ["string", "null"], "enum": ["now", None]}
@@ -185,11 +187,13 @@ def test_what_3_0_says_differently_is_translated() -> None:
 
 def test_operations_of_one_name_are_told_apart_and_too_many_are_refused() -> None:
     paths = {f"/{number}": {"get": {"operationId": "same"}} for number in range(3)}
-    assert [each.name for each in read_operations({"openapi": "3.1.0", "paths": paths})] == ["same", "same_2", "same_3"]
+    assert [
+        each.name for each in read_api({"openapi": "3.1.0", "paths": paths}, base_url="https://x.example").operations
+    ] == ["same", "same_2", "same_3"]
 
     many = {f"/{number}": {"get": {}} for number in range(501)}
     with pytest.raises(InvalidSettings, match="500"):
-        read_operations({"openapi": "3.1.0", "paths": many})
+        read_api({"openapi": "3.1.0", "paths": many})
 
 
 _JSON = st.recursive(
@@ -234,14 +238,14 @@ def _sharing(operations: int, schema: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_a_small_document_that_grows_with_every_operation_is_refused_early(schema: dict[str, Any]) -> None:
-    assert len(read_operations(_sharing(5, schema))) == 5
+    assert len(read_api(_sharing(5, schema)).operations) == 5
     with pytest.raises(InvalidSettings, match="200,000 values"):
         HttpApi().check_settings({"document": _sharing(450, schema)})
 
 
 def test_a_path_that_would_change_the_host_or_the_port_is_no_operation() -> None:
     paths = {name: {"get": {}} for name in (".evil.example/x", ":8080/x", "@evil.example/x", "x", "/fine")}
-    operations = read_operations({"openapi": "3.1.0", "paths": paths})
+    operations = read_api({"openapi": "3.1.0", "paths": paths}, base_url="https://x.example").operations
     assert [each.path for each in operations] == ["/fine"]
 
 
@@ -262,13 +266,15 @@ async def test_the_key_does_not_come_back_however_the_service_spells_it(tickets:
 
 
 @pytest.mark.enable_socket
-async def test_an_argument_does_not_stand_beside_the_key(tickets: Service) -> None:
+async def test_a_parameter_that_the_key_fills_in_is_no_argument(tickets: Service) -> None:
     document = copy.deepcopy(DOCUMENT)
     document["paths"]["/tickets"]["parameters"] = [{"name": "x-KEY", "in": "header", "schema": {"type": "string"}}]
     settings = {**_settings(tickets.url), "document": document}
 
     async with _kind().open(Credentials(namespace="desk", settings=settings, api_key=KEY)) as toolbox:
-        result = await toolbox.call("desk:listTickets", {"x-KEY": "mine"})
+        refused = await toolbox.call("desk:listTickets", {"x-KEY": "mine"})
+        result = await toolbox.call("desk:listTickets", {})
 
+    assert refused.error is not None
     assert result.error is None
     assert tickets.asked[0].headers["x-key"] == CANARY

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 
 class Asked(NamedTuple):
-    """One request as it came."""
+    """One request as it came; a body that is not JSON as bytes."""
 
     method: str
     path: str
@@ -41,10 +41,15 @@ def web_service() -> Iterator[Service]:
     class Handler(BaseHTTPRequestHandler):
         def _any(self) -> None:
             raw = self.rfile.read(int(self.headers.get("content-length") or 0))
-            body = json.loads(raw) if raw else None
+            is_json = "json" in self.headers.get("content-type", "json")
+            body = (json.loads(raw) if is_json else raw) if raw else None
             service.asked.append(Asked(self.command, self.path, {k.lower(): v for k, v in self.headers.items()}, body))
             service.held.wait(30)
-            answer = {"sent": dict(self.headers), "body": body} if service.echo else service.answer
+            answer = (
+                {"sent": dict(self.headers), "body": body if is_json else raw.decode("latin-1")}
+                if service.echo
+                else service.answer
+            )
             data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
             self.send_response(service.status)
             for name, value in {"content-length": str(len(data)), **service.headers}.items():

@@ -1,25 +1,20 @@
-"""`toolcrib toolset create|import-openapi|update|delete`."""
+"""`toolcrib toolset create|update|delete`."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
 
 from pydantic import JsonValue
 
 from toolcrib_cli.screen import print_json, screen, tell
+from toolcrib_cli.toolset.documents import read_document
 from toolcrib_cli.toolset.finding import instance_of
 from toolcrib_cli.toolset.key_input import key_from
 from toolcrib_cli.toolset.opening import opened_service, user_of
-from toolcrib_core.wording import quoted
 from toolcrib_mcp.errors import ConfigError
 from toolcrib_toolsets import KeepApiKey, SetApiKey, Toolset
-from toolcrib_toolsets.types.http_api import TYPE as HTTP_API
-
-_MAX_VALUES: Final = 500_000
 
 
 def create_instance(
@@ -31,15 +26,47 @@ def create_instance(
     description: str | None,
     enabled: bool,
     key_file: str | None,
-    settings: Path | Mapping[str, JsonValue] | None,
+    settings: Path | None,
     as_json: bool,
 ) -> None:
-    """Make an instance; the key is asked for only once everything else is known to be fine.
+    """Make an instance and print it.
 
     Raises:
         ToolError: It cannot be made.
     """
-    read = _read_document(settings) if isinstance(settings, Path) else settings
+    made, type_enabled = make_instance(
+        database,
+        user,
+        toolset_type=toolset_type,
+        name=name,
+        description=description,
+        enabled=enabled,
+        key_file=key_file,
+        settings=None if settings is None else read_document(settings),
+    )
+    _show(made, f"{made.name} is there.", as_json=as_json)
+    if not type_enabled:
+        note_disabled(toolset_type)
+
+
+def make_instance(
+    database: str | None,
+    user: str | None,
+    *,
+    toolset_type: str,
+    name: str,
+    description: str | None,
+    enabled: bool,
+    key_file: str | None,
+    settings: Mapping[str, JsonValue] | None,
+) -> tuple[Toolset, bool]:
+    """The new instance, and whether its type is switched on.
+
+    The key is asked for only once everything else is known to be fine.
+
+    Raises:
+        ToolError: It cannot be made.
+    """
 
     async def make() -> tuple[Toolset, bool]:
         async with opened_service(database) as service:
@@ -52,47 +79,16 @@ def create_instance(
                 description=description,
                 enabled=enabled,
                 api_key=key,
-                settings=read,
+                settings=settings,
             )
             return made, await service.is_type_enabled(toolset_type)
 
-    made, type_enabled = asyncio.run(make())
-    _show(made, f"{made.name} is there.", as_json=as_json)
-    if not type_enabled:
-        tell(f"note: its type is switched off for everybody; toolcrib toolset enable {toolset_type}")
+    return asyncio.run(make())
 
 
-def import_document(
-    database: str | None,
-    user: str | None,
-    *,
-    document: Path,
-    name: str,
-    base_url: str | None,
-    key: Mapping[str, JsonValue],
-    description: str | None,
-    key_file: str | None,
-    as_json: bool,
-) -> None:
-    """Make an instance of an OpenAPI document.
-
-    Raises:
-        ToolError: It cannot be made.
-    """
-    settings: dict[str, JsonValue] = {"document": _read_document(document), "key": dict(key)}
-    if base_url is not None:
-        settings["baseUrl"] = base_url
-    create_instance(
-        database,
-        user,
-        toolset_type=HTTP_API,
-        name=name,
-        description=description,
-        enabled=True,
-        key_file=key_file,
-        settings=settings,
-        as_json=as_json,
-    )
+def note_disabled(toolset_type: str) -> None:
+    """Say that a type is switched off, and how it is switched on."""
+    tell(f"note: its type is switched off for everybody; toolcrib toolset enable {toolset_type}")
 
 
 def update_instance(
@@ -155,41 +151,3 @@ def _show(toolset: Toolset, sentence: str, *, as_json: bool) -> None:
         print_json(toolset.model_dump(mode="json", by_alias=True))
     else:
         screen().print(sentence, soft_wrap=True)
-
-
-def _read_document(file: Path) -> dict[str, Any]:
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as failure:
-        reason = failure.strerror if isinstance(failure, OSError) else "it is no text"
-        hint = "Name the file of an OpenAPI document, in JSON or YAML."
-        raise ConfigError(f"{quoted(str(file))} cannot be read: {reason}.", hint=hint) from None
-    try:
-        read = json.loads(text) if file.suffix.lower() == ".json" else _of_yaml(text)
-    except (ValueError, RecursionError):
-        read = None
-    if not isinstance(read, dict):
-        raise ConfigError(f"{quoted(str(file))} is no JSON object.")
-    if not _is_bounded(read):
-        raise ConfigError(f"{quoted(str(file))} has more than {_MAX_VALUES:,} values.")
-    return read
-
-
-def _is_bounded(read: object) -> bool:
-    """Whether it is no more than can be kept: in YAML a few lines may stand for any number of values."""
-    waiting, seen = [read], 0
-    while waiting and seen <= _MAX_VALUES:
-        each = waiting.pop()
-        seen += 1
-        if isinstance(each, (dict, list)):
-            waiting += each.values() if isinstance(each, dict) else each
-    return seen <= _MAX_VALUES
-
-
-def _of_yaml(text: str) -> object:
-    import yaml
-
-    try:
-        return yaml.load(text, Loader=yaml.CSafeLoader)  # noqa: TID251  # the safe loader; what it gives is checked as JSON
-    except yaml.YAMLError:
-        raise ValueError("no YAML") from None

@@ -10,6 +10,7 @@ import typer
 from toolcrib_cli.options import JsonOption
 
 _LOOK = "Which toolsets"
+_KEY = "Where the key goes, if the document does not say it"
 
 DatabaseOption = Annotated[
     str | None,
@@ -111,35 +112,80 @@ def create(
 
 @app.command("import-openapi")
 def import_openapi(
-    document: Annotated[Path, typer.Argument(metavar="FILE", help="An OpenAPI 3.0 or 3.1 document: JSON or YAML.")],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="1 to 24 letters, digits and hyphens.")],
-    *,
-    base_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where the service is, if the document does not say it.")
+    document: Annotated[
+        Path, typer.Argument(metavar="FILE", help="An OpenAPI document (2.0, 3.0, 3.1, 3.2) in JSON or YAML.")
+    ],
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="1 to 24 letters, digits and hyphens.", show_default=False)
     ] = None,
-    header: Annotated[str, typer.Option(metavar="NAME", help="The header that carries the key.")] = "Authorization",
-    prefix: Annotated[str, typer.Option(metavar="WORD", help="What stands before the key there.")] = "Bearer ",
+    *,
+    only: Annotated[
+        list[str],
+        typer.Option(
+            metavar="OPERATION",
+            help="Take only this operation: its name, `operationId`, or a pattern such as `issues_*`; may be repeated.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the operations and make nothing.")] = False,
+    base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where the service is, in place of the document's servers.")
+    ] = None,
+    variable: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="A variable in the address of the document's servers; may be repeated.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
+    header: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The header for the key.", rich_help_panel=_KEY)
+    ] = None,
+    prefix: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WORD",
+            help="What stands before the key in the header: `Bearer `, `Token `, `ApiKey ` or nothing.",
+            rich_help_panel=_KEY,
+        ),
+    ] = None,
+    query: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The query parameter for the key.", rich_help_panel=_KEY)
+    ] = None,
+    cookie: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The cookie for the key.", rich_help_panel=_KEY)
+    ] = None,
+    basic: Annotated[
+        bool,
+        typer.Option("--basic", help="HTTP Basic authentication; the key is `user:password`.", rich_help_panel=_KEY),
+    ] = False,
     description: Annotated[str | None, typer.Option(metavar="TEXT", help="What it is for.")] = None,
     key_file: KeyFileOption = None,
     as_json: JsonOption = False,
     user: UserOption = None,
     database: DatabaseOption = None,
 ) -> None:
-    """Make an instance of `http-api` of an OpenAPI document: every operation is a tool.
+    """Make an instance of an OpenAPI document: each operation is a tool, and those that cannot be one are listed.
 
-    Example: toolcrib toolset import-openapi tickets.json tickets --key-file tickets.key
+    Example: toolcrib toolset import-openapi tickets.yaml tickets --key-file tickets.key
     """
-    from toolcrib_cli.toolset.changing import import_document
+    from toolcrib_cli.toolset.importing import import_document
 
     import_document(
         database,
         user,
         document=document,
         name=name,
+        only=only,
         base_url=base_url,
-        key={"header": header, "prefix": prefix},
+        variables=variable,
+        key={"header": header, "prefix": prefix, "query": query, "cookie": cookie, "basic": basic},
         description=description,
         key_file=key_file,
+        dry_run=dry_run,
         as_json=as_json,
     )
 

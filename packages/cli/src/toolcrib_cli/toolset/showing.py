@@ -6,8 +6,8 @@ import asyncio
 from typing import Any, Final
 
 from toolcrib_cli.call_arguments import read_arguments
-from toolcrib_cli.edge import FAILED
-from toolcrib_cli.screen import print_json, print_text, screen, tell
+from toolcrib_cli.edge import FAILED, tell_error
+from toolcrib_cli.screen import print_json, print_text, screen
 from toolcrib_cli.toolset.finding import instance_of
 from toolcrib_cli.toolset.opening import opened_service, user_of
 from toolcrib_core import ToolDefinition, ToolError
@@ -77,10 +77,7 @@ def run_method(database: str | None, user: str | None, text: str, method: str, a
     if as_json:
         print_json(answer.model_dump(mode="json", by_alias=True))
     elif answer.error is not None:
-        error = ToolError.from_dict(answer.error)
-        tell(f"error: {error.message}")
-        if error.hint:
-            tell(f"hint: {error.hint}")
+        tell_error(ToolError.from_dict(answer.error))
     elif isinstance(answer.result, str):
         print_text(answer.result)
     else:

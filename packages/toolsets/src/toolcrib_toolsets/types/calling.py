@@ -11,6 +11,7 @@ import orjson
 from pydantic import JsonValue
 
 from toolcrib_core import ToolErrorCategory
+from toolcrib_core.excerpts import EXCERPT, MAX_EXCERPT
 from toolcrib_core.wording import quoted
 from toolcrib_runtime.guards.net import FetchLimits, FetchResponse, GuardedClient, NetGrant
 from toolcrib_runtime.guards.net.urls import parse_url
@@ -21,6 +22,7 @@ LIMITS: Final = FetchLimits(seconds=30.0, max_bytes=4 * 1024 * 1024, max_redirec
 _UNAUTHORIZED: Final = (401, 403)
 _TOO_MANY: Final = 429
 _SUCCESS: Final = 2
+_REDIRECT: Final = 3
 _FIRST_SERVER_ERROR: Final = 500
 
 
@@ -45,35 +47,47 @@ class WebService:
     ) -> JsonValue:
         """What the service answers, as JSON; an answer without a body is nothing.
 
-        Redirects are not followed: they would carry the key to another place.
-
         Raises:
-            ServiceFailed: It refuses the key, is busy, fails, or answers with something that is no JSON.
+            ServiceFailed: As for `fetch`, or the answer is not JSON.
             ToolError: It cannot be reached; see `GuardedClient.fetch`.
         """
-        # The key stands alone in its header, however an argument spells that.
-        own = {name: text for name, text in (headers or {}).items() if name.lower() not in self.headers}
-        sent = {"accept": "application/json", **own}
+        sent = {"accept": "application/json", **(headers or {})}
         content = b""
         if body is not None:
             content = orjson.dumps(body)
             sent["content-type"] = "application/json"
+        answer = await self.fetch(method, url, headers=sent, content=content)
+        return self.value_of(answer) if answer.body else None
+
+    async def fetch(self, method: str, url: str, *, headers: Mapping[str, str], content: bytes) -> FetchResponse:
+        """The answer of the service, if it is one of success.
+
+        Redirects are not followed: they would carry the key to another place.
+
+        Raises:
+            ServiceFailed: It refuses the key, is busy, or fails.
+            ToolError: It cannot be reached; see `GuardedClient.fetch`.
+        """
+        # The key stands alone in its header, however an argument spells that.
+        own = {name: text for name, text in headers.items() if name.lower() not in self.headers}
         answer = await self.client.fetch(
             method,
             url,
-            headers=sent | {name: secret.reveal() for name, secret in self.headers.items()},
+            headers=own | {name: secret.reveal() for name, secret in self.headers.items()},
             content=content,
             follow_redirects=False,
         )
-        return self._read(answer)
-
-    def _read(self, answer: FetchResponse) -> JsonValue:
         if answer.status // 100 != _SUCCESS:
             raise self._refused(answer)
-        if not answer.body:
-            return None
+        return answer
+
+    def value_of(self, answer: FetchResponse) -> JsonValue:
+        """The body of an answer as JSON, without the key, which a service may echo in any spelling that JSON has.
+
+        Raises:
+            ServiceFailed: It is not JSON.
+        """
         try:
-            # Without the key: a service may echo what it was sent, and spell it in any way that JSON has.
             plain = orjson.dumps(orjson.loads(answer.body)).decode()
             value: JsonValue = orjson.loads(self.scrubber.scrub_known(plain))
         except (ValueError, TypeError):
@@ -81,6 +95,13 @@ class WebService:
         return value
 
     def _refused(self, answer: FetchResponse) -> ServiceFailed:
+        failure = self._failure_of(answer)
+        said = self.scrubber.scrub_line(answer.body.decode(errors="replace"), max_length=MAX_EXCERPT)
+        if said:
+            failure.details[EXCERPT] = said
+        return failure
+
+    def _failure_of(self, answer: FetchResponse) -> ServiceFailed:
         status = answer.status
         if status in _UNAUTHORIZED:
             return self._failed(f"it refuses the key ({status})", ToolErrorCategory.PERMISSION)
@@ -91,6 +112,8 @@ class WebService:
             return failure
         if status >= _FIRST_SERVER_ERROR:
             return self._failed(f"it failed itself ({status})", ToolErrorCategory.UNAVAILABLE)
+        if status // 100 == _REDIRECT:
+            return self._failed(f"it redirects ({status}), which is not followed", ToolErrorCategory.VALIDATION)
         return self._failed(f"it does not take the request ({status})", ToolErrorCategory.VALIDATION)
 
     def _failed(self, reason: str, category: ToolErrorCategory) -> ServiceFailed:
