@@ -29,6 +29,7 @@ _PENDING: dict[str, str | None] = {
     "CT-2": None,
     "CT-8": None,
     "CT-13": None,
+    "CT-9": None,
     "CT-5": None,
     "CT-3": None,
     "CT-4": None,
@@ -461,24 +462,26 @@ _TEXTS: dict[str, dict[str, str]] = {
         ),
         "CP-3": (
             "`write` is a full-replace snapshot (`document`). Without `id|name` it creates and allocates an id; with "
-            "it, it updates and requires `expected_revision`. Legacy fields and actions (op, section_key, "
-            "get/mode/cursor/match …) are rejected with guidance."
+            "it, it updates and requires `expected_revision`. The `document` of `get` can be written back as it is. "
+            "Legacy fields and actions (op, section_key, get/mode/cursor/match …) are rejected with guidance."
         ),
         "CP-4": "`validate_only=true` runs every check and persists nothing.",
         "CP-5": (
             "`ttl` takes exactly one of `ttl_minutes` (from now) or `extend_minutes` (from the later of now and "
-            "expiry)."
+            "expiry). It changes `expires_at` alone: `revision` and `updated_at` stay. No pack lives longer than five "
+            "years from now."
         ),
         "CP-6": (
             "Freshness `fresh|expiring_soon|expired`; default lists hide expired packs; `freshness=expired` shows "
             "them during the grace period (`CONTEXT_PACK_EXPIRED_GRACE_SECONDS`, default 900), after which they are "
-            "unavailable. `freshness_state`, `expires_at`, `ttl_remaining` on every list and read; warnings in "
-            "human-readable output."
+            "unavailable. `get` and `read` take `freshness`, too. `freshness_state`, `expires_at`, `ttl_remaining` on "
+            "every list and read; warnings in human-readable output."
         ),
         "CP-7": (
-            "`output read(name=…)`: finalized before draft, then latest `updated_at`, then highest `revision`, else "
-            "`ambiguous` with `details.candidate_ids`. LEGEND carries `selected_by`, `selected_revision`, "
-            "`selected_status`."
+            "`output read(name=…)`: packs of the `freshness` that is asked for, else those that have not expired, "
+            "else those in their grace period; of these finalized before draft, then latest `updated_at` (by what an "
+            "export shows, to the microsecond), then highest `revision`, else `ambiguous` with "
+            "`details.candidate_ids`. LEGEND carries `selected_by`, `selected_revision`, `selected_status`."
         ),
         "CP-8": (
             "Profiles: `orchestrator` (default, compact, limit 6), `executor` (compact, actionable: what to do, "
@@ -496,7 +499,7 @@ _TEXTS: dict[str, dict[str, str]] = {
         "CP-12": (
             "Errors: `kind`, `code`, `message`, `details`, `request_id`; validation is `kind=validation, "
             "code=invalid_data` with `requested_*`, `supported_field`, `allowed_*`, `required_fields`, "
-            "`mutually_interchangeable` as they apply."
+            "`mutually_interchangeable` as they apply. Through the gateway `kind` and `code` stay as they are."
         ),
         "CP-13": (
             "`revision_conflict` details: `expected_revision`, `current_revision` (`actual_revision`), "
@@ -505,9 +508,10 @@ _TEXTS: dict[str, dict[str, str]] = {
         ),
         "CP-14": (
             "Finalize is fail-closed: sections `scope`, `findings` with substance, `qa` with a parsed verdict "
-            "(`verdict: pass|fail|…`), all refs resolvable; else `finalize_validation` with `missing_sections`, "
-            "`missing_fields`, `invalid_refs`, all at once. Drafts stay free. A finalized pack is changed only by an "
-            "explicit reopen or re-finalize, never by an omitted status."
+            "(`verdict: pass|fail|…`, or `verdict_other:` with any word), all refs resolvable; else "
+            "`finalize_validation` with `missing_sections`, `missing_fields`, `invalid_refs`, all at once. Drafts "
+            "stay free. A finalized pack is changed only by an explicit reopen or re-finalize, never by an omitted "
+            "status."
         ),
         "CP-15": (
             "Refs: repo-relative, confined to the source root (no `..`, absolute path or symlink out); content hash "
@@ -520,12 +524,14 @@ _TEXTS: dict[str, dict[str, str]] = {
         ),
         "CP-17": (
             "Storage in SQLite by default (PostgreSQL for many hosts): atomic, crash-safe (`kill -9` loops lose "
-            "nothing acknowledged), optimistic concurrency; nothing unreadable is ever deleted, it is quarantined "
-            "and reported. Two processes creating one name: exactly one wins."
+            "nothing acknowledged), optimistic concurrency; nothing unreadable is ever deleted, it is quarantined and "
+            "reported. Names are unique among packs that have not expired: an expired name never blocks a new pack, "
+            "and of two processes creating one name exactly one wins. A pack that is adopted from its own export is "
+            "the same pack, times included; `--share-name` alone makes twins."
         ),
         "CP-18": (
-            "Size limits with clear errors; deletion by id or name; expired packs are purged only after grace, in "
-            "the background."
+            "Size limits with clear errors; deletion by id or name, `not_found` by either where there is no such "
+            "pack; expired packs are purged only after grace, in the background."
         ),
         "CP-19": "A description-only section is rendered like any other chunk; the verdict shows in the summary.",
         "CP-20": (
@@ -744,10 +750,11 @@ _TEXTS: dict[str, dict[str, str]] = {
         ),
         "GW-6.8": (
             "Errors keep their meaning on live transports: `ARGS_INVALID`, `PATH_INVALID`, `PATH_NOT_FOUND`, "
-            "`HYDRATE_FAILED`, `VIEW_FAILED`, `TOOL_NOT_FOUND`, `TOOL_CHANGED`, `POLICY_DENIED`, "
-            "`APPROVAL_REQUIRED`, `AUTH_REQUIRED`, `AUTH_FAILED`, `RATE_LIMITED`, `BUDGET_EXCEEDED`, "
-            "`UPSTREAM_ERROR`, `UPSTREAM_TIMEOUT`, `UPSTREAM_UNAVAILABLE`, `RESULT_TOO_LARGE`, `OUTCOME_UNKNOWN`, "
-            "each with `retryable`."
+            "`HYDRATE_FAILED`, `VIEW_FAILED`, `TOOL_NOT_FOUND`, `TOOL_CHANGED`, `POLICY_DENIED`, `APPROVAL_REQUIRED`, "
+            "`AUTH_REQUIRED`, `AUTH_FAILED`, `RATE_LIMITED`, `BUDGET_EXCEEDED`, `UPSTREAM_ERROR`, `UPSTREAM_TIMEOUT`, "
+            "`UPSTREAM_UNAVAILABLE`, `RESULT_TOO_LARGE`, `OUTCOME_UNKNOWN`, each with `retryable`. What a tool with "
+            "codes of its own did not find is `NOT_FOUND`, and what it could not change is `CONFLICT`, with its codes "
+            "beside."
         ),
         "GW-7.1": (
             "Cards travel in their *rendered* text form (the budgeted one), with structured JSON beside it where the "

@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -95,18 +96,21 @@ def test_a_pack_is_written_listed_shown_and_deleted(desk: Desk) -> None:
     assert desk.run("list").stderr == "No context packs found.\n"
 
 
+@pytest.mark.req("CT-26")
 def test_every_command_speaks_json(desk: Desk) -> None:
     made = desk.json("write", str(desk.file))
 
-    assert desk.json("show", made["id"]) == made
+    shown = desk.json("show", made["id"])
+    assert shown.pop("document")["sections"] == made["sections"]
+    assert shown == made
     assert [each["id"] for each in desk.json("list")["packs"]] == [made["id"]]
     assert desk.json("finalize", made["id"])["status"] == "finalized"
     assert desk.json("finalize", made["id"])["revision"] == 2
     assert desk.json("reopen", made["id"], "--revision", "2")["status"] == "draft"
     assert desk.json("ttl", made["id"], "--minutes", "5")["freshness_state"] == "expiring_soon"
     assert desk.json("export", made["id"], "--output", "copy.json")["file"] == "copy.json"
-    assert desk.json("delete", "auth-fix", "--revision", "4") == {"id": made["id"], "deleted": True}
-    assert desk.json("import", "copy.json")["revision"] == 4
+    assert desk.json("delete", "auth-fix", "--revision", "3") == {"id": made["id"], "deleted": True}
+    assert desk.json("import", "copy.json")["revision"] == 3
 
 
 def test_a_pack_is_replaced_only_in_the_revision_that_was_read(desk: Desk) -> None:
@@ -213,8 +217,52 @@ def test_a_pack_travels_as_a_file(desk: Desk, tmp_path: Path) -> None:
     desk.fine("import", "-", "--ttl", "5", "--share-name", *other, text=json.dumps(old))
 
     assert "grace period is over" in expired.message
-    assert "is called `auth-fix` already" in taken.message
+    assert "has the name `auth-fix`" in taken.message
     assert desk.json("list", *other)["count"] == 2
+
+
+@pytest.mark.req("CT-9")
+def test_a_pack_comes_back_from_its_export_as_the_very_same_bytes(desk: Desk, tmp_path: Path) -> None:
+    made = desk.write()
+    first = desk.fine("export", made)
+    other = ("--database", str(tmp_path / "other.db"))
+
+    desk.fine("import", "-", text=first)
+    desk.fine("import", "-", *other, text=first)
+    desk.fine("delete", made)
+    desk.fine("import", "-", text=first)
+
+    assert desk.fine("export", "auth-fix") == desk.fine("export", "auth-fix", *other) == first
+
+
+@pytest.mark.req("CT-26")
+def test_what_show_prints_as_the_document_is_written_back(desk: Desk) -> None:
+    made = desk.write()
+    document = json.dumps(desk.json("show", made)["document"])
+
+    desk.fine("write", "-", "--pack", made, "--revision", "1", text=document)
+
+    assert json.dumps(desk.json("show", made)["document"]) == document
+
+
+@pytest.mark.req("CT-26")
+def test_an_expired_pack_is_shown_when_it_is_asked_for(desk: Desk) -> None:
+    old = json.loads(desk.fine("export", desk.write()))
+    desk.fine("delete", old["id"])
+    past = datetime.now(UTC).replace(microsecond=0) - timedelta(minutes=5)
+    desk.fine("import", "-", text=json.dumps(old | {"expires_at": past.isoformat()}))
+
+    new = desk.write()
+
+    for state, wanted in (("expired", old["id"]), ("fresh", new)):
+        assert f"- id: {wanted}\n" in desk.fine("show", "auth-fix", "--freshness", state)
+        assert desk.json("show", "auth-fix", "--freshness", state)["id"] == wanted
+    every = desk.fine("show", "auth-fix", "--freshness", "expired", "--limit", "2", "--all")
+    assert every.count(f"- id: {old['id']}\n") == 2
+    assert (
+        desk.refused("show", new, "--freshness", "expired").hint == "Leave `--freshness` out to read it all the same."
+    )
+    assert desk.refused("ttl", old["id"], "--minutes", "5").code == "toolbox.pack-conflict"
 
 
 @pytest.mark.parametrize(
@@ -222,6 +270,7 @@ def test_a_pack_travels_as_a_file(desk: Desk, tmp_path: Path) -> None:
     [
         (("show", "nobody"), "No pack is called `nobody`"),
         (("delete", "pk_zzzzzzzz"), "No pack has the id"),
+        (("delete", "nothing"), "No pack is called"),
         (("write", "none.json"), "cannot be used: No such file"),
         (("ttl", "x"), "exactly one"),
         (("show", "x", "--source-root", "nowhere"), "source root"),
@@ -280,7 +329,7 @@ def _in_a_terminal(desk: Desk, *arguments: str, **environ: str) -> tuple[int, st
 @pytest.mark.slow
 def test_an_editor_changes_the_document_and_a_late_change_is_kept_beside(desk: Desk) -> None:
     made = desk.write()
-    stale = f"{sys.executable} -m toolcrib_cli pack ttl {made} --minutes 9 && sed -i s/Less/Late/"
+    stale = f"{sys.executable} -m toolcrib_cli pack finalize {made} && sed -i s/Less/Late/"
     (desk.folder / "late").write_text(f'#!/bin/sh\n{stale} "$1"\n', encoding="utf-8")
     (desk.folder / "late").chmod(0o700)
 

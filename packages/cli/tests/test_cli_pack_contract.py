@@ -246,6 +246,37 @@ async def test_packs_are_served_in_the_gateway_beside_other_servers(folder: Path
     assert PACK in executed
 
 
+@pytest.mark.req("CT-26", "CP-12", "CP-18")
+@pytest.mark.parametrize("mode", ["gateway", "proxy"])
+async def test_what_is_not_found_and_what_conflicts_keeps_its_code_through_the_gateway(folder: Path, mode: str) -> None:
+    serving = ("serve", "--contextpacks", "--mode", mode, "--state-dir", str(folder / "state"))
+    taken, late = {"name": "example", "sections": []}, {"sections": [], "status": "draft"}
+    calls = {
+        ("not_found", "not_found", "NOT_FOUND"): [
+            ("input", {"action": "get", "id": "pk_zzzzzzzz"}),
+            ("input", {"action": "delete", "id": "pk_zzzzzzzz"}),
+            ("input", {"action": "delete", "name": "no-such-pack"}),
+            ("output", {"action": "read", "name": "no-such-pack"}),
+        ],
+        ("conflict", "conflict", "CONFLICT"): [("input", {"action": "write", "document": taken})],
+        ("conflict", "revision_conflict", "CONFLICT"): [
+            ("input", {"action": "write", "id": PACK, "expected_revision": 7, "document": late})
+        ],
+    }
+    async with tools(folder, *serving) as served:
+        found = {
+            codes: [
+                await served.refused("tool_execute", {"tool_id": f"contextpacks:{name}", "args": arguments})
+                for name, arguments in each
+            ]
+            for codes, each in calls.items()
+        }
+
+    assert [(each["kind"], each["code"], each["error"]) for errors in found.values() for each in errors] == [
+        codes for codes, each in calls.items() for _ in each
+    ]
+
+
 @pytest.mark.req("CP-20")
 async def test_three_agents_in_three_processes_hand_work_over(tmp_path: Path) -> None:
     database = str(tmp_path / "handoff.db")

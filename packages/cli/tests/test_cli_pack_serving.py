@@ -108,7 +108,11 @@ def test_what_was_typed_is_kept_when_it_is_refused(
     pack = packs.write({"title": "Before", "sections": []}).pack
     monkeypatch.setattr(
         "toolcrib_cli.pack.changing._run",
-        lambda _, file: file.write_text('{"sections": []}') and packs.ttl(pack_id=pack.id, ttl_minutes=5) and 0,
+        lambda _, file: (
+            file.write_text('{"sections": []}')
+            and packs.write({"sections": []}, pack_id=pack.id, expected_revision=1)
+            and 0
+        ),
     )
     monkeypatch.setenv("EDITOR", "any")
 

@@ -40,6 +40,12 @@ class Bench:
         assert answer["action"] == action
         return answer["payload"]
 
+    def found(self, **which: str) -> Any:
+        """A pack as `get` has it, without the document that stands beside its parts."""
+        answer = self.input("get", **which)
+        assert answer.pop("document")["sections"] == answer["sections"]
+        return answer
+
     def refused(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """The error of a call that must fail: `kind`, `code`, `message`, `details`, `request_id`."""
         result = asyncio.run(self.toolbox.call(tool, arguments))

@@ -56,6 +56,30 @@ def test_a_draft_may_lack_all_of_that(packs: Bench) -> None:
     assert made["stale_refs"] == ["notes/gone"]
 
 
+@pytest.mark.req("CT-26")
+@pytest.mark.parametrize("said", ["verdict: pending", "verdict_other: two words", "verdict_other: deferred", "none"])
+def test_no_verdict_is_refused_in_a_draft(packs: Bench, said: str) -> None:
+    assert packs.input("write", document=document(section("qa", said)))["status"] == "draft"
+
+
+@pytest.mark.req("CT-26")
+def test_any_word_under_verdict_other_finalizes_and_an_unknown_verdict_says_how(packs: Bench) -> None:
+    ready = (section("scope"), section("findings"))
+
+    unknown = packs.refused(
+        "input", action="write", document=document(*ready, section("qa", "verdict: deferred"), status="finalized")
+    )
+    other = packs.input(
+        "write", document=document(*ready, section("qa", "verdict_other: deferred"), status="finalized")
+    )
+
+    assert unknown["details"]["missing_fields"] == ["qa.verdict"]
+    assert "pass" in unknown["details"]["allowed_verdicts"]
+    assert other["status"] == "finalized"
+    assert "verdict=deferred" in packs.call("output", action="read", id=other["id"])
+
+
+@pytest.mark.req("CT-26")
 @pytest.mark.parametrize(
     ("said", "verdict"),
     [
@@ -67,6 +91,16 @@ def test_a_draft_may_lack_all_of_that(packs: Bench) -> None:
         ("verdict: pending", None),
         ("the verdict: pass is what we hope for", None),
         ("verdict: passing", None),
+        ("verdict_other: deferred", "deferred"),
+        ("**Verdict_other**: `Needs-Rework`, see below", "needs-rework"),
+        ("- verdict_other = später", "später"),
+        ("verdict_other: deferred\nverdict: fail", "fail"),
+        ("verdict: pending\nverdict_other: pending", "pending"),
+        ("verdict_other: not done", None),
+        ("verdict_other: ok, freshness_state=fresh", "ok"),
+        ("verdict_other:\nwhatever", None),
+        ("verdict_other: ?", None),
+        ("verdict_other: 7", None),
         ("verdicts differ", None),
         ("", None),
     ],
@@ -97,7 +131,7 @@ def test_a_finalized_pack_is_changed_only_by_saying_what_it_is_to_be(packs_anywh
         expected_revision=1,
         document=document(section("scope"), status="finalized"),
     )
-    after = packs_anywhere.input("get", id=made["id"])
+    after = packs_anywhere.found(id=made["id"])
     reopened = packs_anywhere.input(
         "write", id=made["id"], expected_revision=1, document=document(section("scope"), status="draft")
     )

@@ -79,6 +79,8 @@ def test_a_token_is_refused_after_any_change_of_pack_revision_or_request(packs: 
 
     errors = [packs.refused("output", action="read", page_token=token, **each) for each in tried]
     packs.input("ttl", id=made["id"], ttl_minutes=30)
+    assert packs.call("output", action="read", id=made["id"], page_token=token)
+    packs.input("write", id=made["id"], expected_revision=1, document=_long())
     errors.append(packs.refused("output", action="read", id=made["id"], page_token=token))
 
     for error in errors:

@@ -78,7 +78,7 @@ def test_a_copy_from_elsewhere_takes_no_name_and_no_id_unless_it_is_the_very_sam
     there = packs.packs.get(pack_id="pk_aaaaaaaa")
 
     assert packs.packs.adopt(there) == there
-    with pytest.raises(PackConflict, match="called `shared`"):
+    with pytest.raises(PackConflict, match="has the name `shared`"):
         packs.packs.adopt(replace(there, id="pk_bbbbbbbb"))
     with pytest.raises(PackConflict, match="has the id"):
         packs.packs.adopt(replace(there, revision=2), shares_name=True)

@@ -63,10 +63,13 @@ class Packs(RuleBasedStateMachine):
         known = self.known.get(pack_id)
         return known if known is not None and known.expires_at + GRACE > self.now else None
 
+    def fresh(self, name: str) -> list[str]:
+        return [each for each, known in self.known.items() if known.name == name and known.expires_at > self.now]
+
     @rule(target=made, name=NAMES, status=STATUSES, text=TEXTS, minutes=st.sampled_from([1, 30]))
     def make(self, name: str | None, status: str | None, text: str, minutes: int) -> str:
         wanted = _document(text, name=name, status=status) | {"ttl_minutes": minutes}
-        taken = name is not None and any(self.alive(each) and known.name == name for each, known in self.known.items())
+        taken = name is not None and self.fresh(name)
         if taken:
             with pytest.raises(PackConflict):
                 self.packs.write(wanted)
@@ -98,15 +101,22 @@ class Packs(RuleBasedStateMachine):
     @rule(pack_id=made, minutes=st.sampled_from([1, 60]))
     def extend(self, pack_id: str, minutes: int) -> None:
         known = self.alive(pack_id)
-        if known is not None:
-            self.packs.ttl(pack_id=pack_id, extend_minutes=minutes)
-            known.next(expires_at=max(self.now, known.expires_at) + minutes * 60)
+        if known is None:
+            return
+        if known.expires_at <= self.now and known.name is not None and self.fresh(known.name):
+            with pytest.raises(PackConflict):
+                self.packs.ttl(pack_id=pack_id, extend_minutes=minutes)
+            return
+        self.packs.ttl(pack_id=pack_id, extend_minutes=minutes)
+        known.expires_at = max(self.now, known.expires_at) + minutes * 60
 
     @rule(pack_id=consumes(made))
     def delete(self, pack_id: str) -> None:
-        there = self.alive(pack_id) is not None
-        gone = self.packs.delete(pack_id=pack_id)
-        assert gone == pack_id or not there
+        if self.alive(pack_id) is None:
+            with pytest.raises(PackNotFound):
+                self.packs.delete(pack_id=pack_id)
+        else:
+            assert self.packs.delete(pack_id=pack_id) == pack_id
         self.known.pop(pack_id, None)
 
     @rule(seconds=st.sampled_from([1, 60, 900, 1800]))
@@ -128,6 +138,11 @@ class Packs(RuleBasedStateMachine):
             assert (pack.revision, pack.status, pack.name) == (known.revision, known.status, known.name)
             assert pack.document.sections[1].description == known.text
             assert pack.expires_at == known.expires_at
+        for name in ("first", "second"):
+            fresh = self.fresh(name)
+            assert len(fresh) <= 1
+            if fresh:
+                assert self.packs.get(name=name).id == fresh[0]
         listed = {heading.id for heading, _ in self.packs.list(limit=500).packs}
         assert listed == {each for each, known in self.known.items() if known.expires_at > self.now}
 

@@ -112,6 +112,27 @@ def test_a_tools_own_error_goes_by_its_category():
     assert outward(slow)["retryable"] is True
 
 
+@pytest.mark.req("CT-26")
+@pytest.mark.parametrize(
+    ("category", "kind", "reason", "code"),
+    [
+        (ToolErrorCategory.NOT_FOUND, "not_found", "not_found", "NOT_FOUND"),
+        (ToolErrorCategory.CONFLICT, "conflict", "revision_conflict", "CONFLICT"),
+        (ToolErrorCategory.VALIDATION, "validation", "invalid_data", "ARGS_INVALID"),
+        (ToolErrorCategory.UNAVAILABLE, "io_error", "io_error", "UPSTREAM_UNAVAILABLE"),
+    ],
+    ids=["not-found", "conflict", "validation", "unavailable"],
+)
+def test_an_error_whose_contract_has_codes_keeps_them_and_is_no_failure_of_a_server(category, kind, reason, code):
+    contract = {"kind": kind, "code": reason, "request_id": "req_1"}
+    error = ToolError("No.", code="toolbox.other", category=category, details={"contract": contract, "id": "x"})
+
+    told = outward(error)
+
+    assert {name: told[name] for name in ("kind", "code", "request_id", "error")} == {**contract, "error": code}
+    assert told["details"] == {"id": "x"}
+
+
 def test_a_result_that_breaks_its_schema_is_the_servers_fault_not_the_callers():
     with pytest.raises(InvalidArguments) as caught:
         validate_value({"type": "object"}, 3, what="output")
@@ -186,7 +207,7 @@ def test_what_the_contract_of_a_tool_promises_stands_beside_ours_and_takes_no_pl
     assert outward(error) == {
         "kind": "conflict",
         "code": "revision_conflict",
-        "error": "UPSTREAM_ERROR",
+        "error": "CONFLICT",
         "message": "It changed.",
         "retryable": False,
         "details": {"a": 1},

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
 from toolcrib_contextpacks.errors import InvalidPack
+from toolcrib_contextpacks.freshness import whole_microseconds
 from toolcrib_contextpacks.schemas import DOCUMENT_SCHEMA, ID_PATTERN, MAX_SPAN, MIN_NAME
 from toolcrib_contextpacks.violations import invalid_data
 from toolcrib_core import InvalidArguments, JsonObject, ToolError
@@ -87,7 +88,7 @@ class Document:
 
 @dataclass(frozen=True, kw_only=True)
 class Pack:
-    """One pack as it is kept; times are in seconds since the epoch."""
+    """One stored pack; times are in seconds since the epoch, in whole microseconds."""
 
     id: str
     document: Document
@@ -97,6 +98,10 @@ class Pack:
     expires_at: float
     ref_hashes: Mapping[str, str] = field(default_factory=dict)
     """By `section/ref`: the SHA-256 of the lines when they were written; nothing for those that could not be read."""
+
+    def __post_init__(self) -> None:
+        for name in ("created_at", "updated_at", "expires_at"):
+            object.__setattr__(self, name, whole_microseconds(getattr(self, name)))
 
     @property
     def status(self) -> Status:

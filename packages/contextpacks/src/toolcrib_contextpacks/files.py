@@ -3,43 +3,48 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from toolcrib_contextpacks.document import Document, Pack, document_json, is_pack_id, read_document
+from toolcrib_contextpacks.document import Document, Pack, document_json, is_pack_id, read_document, ref_place
 from toolcrib_contextpacks.errors import InvalidPack
 from toolcrib_contextpacks.freshness import timestamp
 from toolcrib_contextpacks.schemas import MAX_REVISION
 from toolcrib_core import JsonObject, ToolError
 from toolcrib_core.json_text import parse_json
+from toolcrib_core.wording import quoted
 
 FORMAT: Final = "toolcrib-context-pack"
 VERSION: Final = 1
 
 _TIMES: Final = ("created_at", "updated_at", "expires_at")
-_HASH_LENGTH: Final = 64
+_MEMBERS: Final = frozenset({"format", "version", "id", "revision", *_TIMES, "ref_hashes", "document"})
+_HASH: Final = re.compile(r"[0-9a-f]{64}")
+# Later than this, a float does not hold microseconds exactly.
+_LATEST: Final = datetime(2200, 1, 1, tzinfo=UTC).timestamp()
 
 
 def export_pack(pack: Pack) -> str:
-    """A pack as the text of a file, with all that it takes to have the very same pack elsewhere."""
+    """A pack as the text of a file, exact: `import_pack` gives an equal pack, and exporting that gives equal bytes."""
     about: JsonObject = {
         "format": FORMAT,
         "version": VERSION,
         "id": pack.id,
         "revision": pack.revision,
         **{name: timestamp(getattr(pack, name)) for name in _TIMES},
-        "ref_hashes": dict(pack.ref_hashes),
+        "ref_hashes": dict(sorted(pack.ref_hashes.items())),
         "document": document_json(pack.document),
     }
     return json.dumps(about, ensure_ascii=False, indent=2) + "\n"
 
 
 def import_pack(text: str | bytes, *, max_bytes: int) -> Pack:
-    """The pack that `export_pack` wrote, checked as any other document.
+    """Read the text of a file that `export_pack` wrote; its document is checked like any other.
 
     Raises:
-        InvalidPack: It is none, or a newer version has written it.
+        InvalidPack: It is not an exported pack, or another version wrote it.
     """
     try:
         value = parse_json(text)
@@ -49,6 +54,9 @@ def import_pack(text: str | bytes, *, max_bytes: int) -> Pack:
         raise _refused("it is not a pack that was exported", "format")
     if value.get("version") != VERSION:
         raise _refused("another version has written it", "version")
+    unknown = sorted(value.keys() - _MEMBERS)
+    if unknown:
+        raise _refused(f"it has an unknown member {quoted(unknown[0])}", unknown[0])
     return _pack(value, read_document(_object(value, "document"), max_bytes=max_bytes))
 
 
@@ -58,8 +66,12 @@ def _pack(value: Mapping[str, Any], document: Document) -> Pack:
         raise _refused("`id` is no id", "id")
     if not isinstance(revision, int) or isinstance(revision, bool) or not 1 <= revision <= MAX_REVISION:
         raise _refused("`revision` is no revision", "revision")
-    if not all(isinstance(each, str) and len(each) == _HASH_LENGTH for each in hashes.values()):
+    if not all(isinstance(each, str) and _HASH.fullmatch(each) for each in hashes.values()):
         raise _refused("`ref_hashes` has something that is no hash", "ref_hashes")
+    if not hashes.keys() <= {ref_place(section, ref) for section, ref in document.refs()}:
+        raise _refused("`ref_hashes` has a key that is no reference of the document", "ref_hashes")
+    if document.ttl_minutes is not None:
+        raise _refused("`document.ttl_minutes` is given, and `expires_at` says when it expires", "document.ttl_minutes")
     times = {name: _time(value, name) for name in _TIMES}
     return Pack(id=pack_id, document=document, revision=revision, ref_hashes=hashes, **times)
 
@@ -74,9 +86,12 @@ def _object(value: Mapping[str, Any], name: str) -> dict[str, Any]:
 def _time(value: Mapping[str, Any], name: str) -> float:
     try:
         moment = datetime.fromisoformat(str(value.get(name)))
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         raise _refused(f"`{name}` is no time", name) from None
+    if not 0 <= seconds < _LATEST:
+        raise _refused(f"`{name}` is not between the years 1970 and 2200", name)
+    return seconds
 
 
 def _refused(why: str, field: str) -> InvalidPack:

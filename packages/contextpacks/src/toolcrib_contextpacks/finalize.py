@@ -1,4 +1,4 @@
-"""When a pack is ready to be handed over for good: all that is missing is told at once."""
+"""The checklist of a finalized pack: everything that is missing is reported at once."""
 
 from __future__ import annotations
 
@@ -15,15 +15,20 @@ REQUIRED: Final = ("scope", "findings", "qa")
 """The sections that a finalized pack has."""
 
 VERDICTS: Final = ("pass", "passed", "fail", "failed", "blocked", "partial", "conditional", "approved", "rejected")
-"""What a verdict may be."""
+"""What `verdict:` may say; `verdict_other:` takes any word."""
 
 _MAX_IN_MESSAGE: Final = 10
 # `verdict: pass`, `**Verdict**: pass`, `- verdict = fail`, on a line of its own; not "no verdict yet".
 _VERDICT = re.compile(rf"^[\s>*_#-]*verdict[*_`]*\s*[:=][\s*_`]*({'|'.join(VERDICTS)})\b", re.IGNORECASE | re.MULTILINE)
+# One word, which ends the line or comes before a comma or the like: `not done` is no word.
+_OTHER = re.compile(
+    r"^[\s>*_#-]*verdict_other[*_`]*[ \t]*[:=][ \t*_`]*([^\W\d_][\w-]{0,63})[*_`]*[ \t]*(?:$|[.,;(])",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def verdict_of(document: Document) -> str | None:
-    """The verdict that the section `qa` states, in lower case; None where it states none."""
+    """The verdict that the section `qa` states, in lower case: a known one, else that of `verdict_other`, else None."""
     for section in document.sections:
         if section.key == "qa":
             return _verdict_in(section)
@@ -52,10 +57,11 @@ def _verdict_in(section: Section) -> str | None:
     texts = [section.description, section.title]
     texts += [text for ref in section.refs for text in (ref.title, ref.why)]
     texts += [text for diagram in section.diagrams for text in (diagram.title, diagram.why)]
-    for text in texts:
-        found = _VERDICT.search(text or "")
-        if found:
-            return found[1].lower()
+    for pattern in (_VERDICT, _OTHER):
+        for text in texts:
+            found = pattern.search(text or "")
+            if found:
+                return found[1].rstrip("_").lower()
     return None
 
 
@@ -81,7 +87,8 @@ def _refused(sections: list[str], fields: list[str], refs: list[dict[str, Any]])
         said.append(f"{count(len(refs), 'reference')} cannot be resolved: {shown}")
     return FinalizeRefused(
         f"The pack is not ready to be finalized: {'; '.join(said)}.",
-        hint="Add what is missing, with a line such as `verdict: pass` in `qa`; or keep status='draft'.",
+        hint="Add what is missing, with a line such as `verdict: pass` or `verdict_other: deferred` in `qa`; or keep "
+        "status='draft'.",
         details={
             "missing_sections": sections,
             "missing_fields": fields,

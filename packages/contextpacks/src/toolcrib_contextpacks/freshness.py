@@ -50,6 +50,11 @@ def freshness(expires_at: float, *, now: float) -> Freshness:
     )
 
 
+def whole_microseconds(seconds: float) -> float:
+    """A time as exact as `timestamp` writes it, so that a pack is the same before and after an export."""
+    return round(seconds, 6)
+
+
 def timestamp(seconds: float) -> str:
     """A time in RFC 3339, in UTC; fractions of a second only where there are any."""
     moment = datetime.fromtimestamp(seconds, UTC)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from toolcrib_contextpacks.document import Document, Pack, Status, read_document, with_status
-from toolcrib_contextpacks.errors import IdTaken, PackError, PackStateRefused, PackStoreFailed
+from toolcrib_contextpacks.errors import IdTaken, InvalidPack, PackError, PackStateRefused, PackStoreFailed
 from toolcrib_contextpacks.freshness import SOON_SECONDS, Freshness, FreshnessState, freshness
 from toolcrib_contextpacks.ids import new_pack_id
 from toolcrib_contextpacks.paging import PageRequest, next_place
@@ -19,6 +19,7 @@ from toolcrib_contextpacks.refs import SourceTree
 from toolcrib_contextpacks.render import Page, Selection, render_page
 from toolcrib_contextpacks.revisions import check_revision
 from toolcrib_contextpacks.rows import Heading
+from toolcrib_contextpacks.schemas import MAX_TTL_MINUTES
 from toolcrib_contextpacks.settings import PackSettings
 from toolcrib_contextpacks.shelf import Shelf
 from toolcrib_contextpacks.store import (
@@ -86,15 +87,24 @@ class ContextPacks:
         shown = tuple((each, freshness(each.expires_at, now=now)) for each in found[:limit])
         return Listed(packs=shown, has_more=len(found) > limit, quarantined=aside)
 
-    def get(self, *, pack_id: str | None = None, name: str | None = None) -> Pack:
+    def get(
+        self,
+        *,
+        pack_id: str | None = None,
+        name: str | None = None,
+        freshness_state: FreshnessState | None = None,
+    ) -> Pack:
         """One pack, as data.
+
+        A name means a pack that has not expired, if there is one; with `freshness_state`, one of that freshness.
 
         Raises:
             PackNotFound: There is none, or it is past its grace period.
             AmbiguousPack: The name fits several.
+            PackStateRefused: It has another freshness than was asked for.
             PackUnreadable: It is not what was written; it was set aside.
         """
-        return self._selected(pack_id, name).pack
+        return self._selected(pack_id, name, state=freshness_state).pack
 
     def freshness_of(self, pack: Pack) -> Freshness:
         """How fresh a pack is now."""
@@ -127,6 +137,8 @@ class ContextPacks:
             before = self._shelf.find(connection, pack_id, name)
             check_revision(connection, before, expected_revision)
             written = next_pack(before, draft)
+            if validate_only and before.expires_at <= draft.now < written.pack.expires_at:
+                check_name(connection, written.pack.name, now=draft.now)
             if not validate_only and written.pack is not before:
                 self._change(connection, written.pack, before=before)
         return replace(written, validated_only=validate_only)
@@ -170,10 +182,14 @@ class ContextPacks:
         extend_minutes: int | None = None,
         expected_revision: int | None = None,
     ) -> Pack:
-        """Let a pack live `ttl_minutes` from now, or `extend_minutes` longer than it would, or than now.
+        """Let a pack live `ttl_minutes` from now, or `extend_minutes` from the later of now and its expiry.
+
+        The document stays as it is, and so do `revision` and `updated_at`.
 
         Raises:
+            InvalidPack: It would live longer than a pack may.
             PackNotFound: There is none.
+            PackConflict: It has expired, and another pack has its name by now.
             RevisionConflict: It is not the revision that was expected.
         """
         with self._shelf.writing() as connection:
@@ -184,31 +200,26 @@ class ContextPacks:
                 expires_at = now + ttl_minutes * _MINUTE
             else:
                 expires_at = max(now, before.expires_at) + (extend_minutes or 0) * _MINUTE
-            pack = replace(
-                before,
-                revision=before.revision + 1,
-                updated_at=max(now, before.updated_at),
-                expires_at=expires_at,
-            )
+            _check_expiry(expires_at, now)
+            pack = replace(before, expires_at=expires_at)
             self._change(connection, pack, before=before)
         return pack
 
     def delete(
         self, *, pack_id: str | None = None, name: str | None = None, expected_revision: int | None = None
-    ) -> str | None:
-        """Forget a pack now; gives its id, or None where no pack has the id.
+    ) -> str:
+        """Delete a pack now; gives its id.
 
         Raises:
-            PackNotFound: No pack has the name.
+            PackNotFound: No pack has the id or the name.
             RevisionConflict: It is not the revision that was expected.
         """
         with self._shelf.writing() as connection:
-            chosen = pack_id
-            if pack_id is None:
-                chosen = self._shelf.choose(connection, None, name).id
-            if expected_revision is not None and chosen is not None:
-                check_revision(connection, self._shelf.find(connection, chosen, None), expected_revision)
-            return chosen if chosen is not None and drop_pack(connection, chosen) else None
+            chosen = self._shelf.choose(connection, pack_id, name).id
+            if expected_revision is not None:
+                check_revision(connection, read_pack(connection, chosen), expected_revision)
+            drop_pack(connection, chosen)
+        return chosen
 
     def read(
         self,
@@ -216,6 +227,7 @@ class ContextPacks:
         pack_id: str | None = None,
         name: str | None = None,
         status: str | None = None,
+        freshness_state: FreshnessState | None = None,
         profile: str | None = None,
         limit: int | None = None,
         offset: int = 0,
@@ -224,14 +236,17 @@ class ContextPacks:
     ) -> Page:
         """One page of a pack as Markdown.
 
+        A name means a pack that has not expired, if there is one; with `freshness_state`, one of that freshness.
+
         Raises:
             PackNotFound: There is none.
             AmbiguousPack: The name fits several.
-            PackStateRefused: It has another status than was asked for.
+            PackStateRefused: It has another status or freshness than was asked for.
             InvalidPack: The page token is not one for this pack, revision and request.
         """
-        selection = self._selected(pack_id, name)
+        selection = self._selected(pack_id, name, state=freshness_state)
         pack, key, expected = selection.pack, self._shelf.page_key(), None
+        fresh = self.freshness_of(pack)
         _check_status(pack, status)
         asked = PageRequest(
             profile=profile or ORCHESTRATOR.name, limit=limit, contains=(contains or "").strip() or None, status=status
@@ -242,25 +257,27 @@ class ContextPacks:
             _check_status(pack, place.request.status)
             asked, offset, expected = place.request, place.offset, place.chunks
         states = self._tree.look(pack.document, pack.ref_hashes)
-        fresh = self.freshness_of(pack)
         return render_page(selection, states, fresh, request=asked, offset=offset, expected=expected, key=key)
 
     def adopt(self, pack: Pack, *, shares_name: bool = False) -> Pack:
-        """Keep a pack from elsewhere, with its id, revision and times; the very same one may be adopted again.
+        """Add a pack from elsewhere with its id, revision and times; to adopt the same pack again changes nothing.
 
         `shares_name` lets it have the name of another one; which is meant is then decided whenever the name is used.
 
         Raises:
-            PackConflict: Its id or its name is taken.
+            PackConflict: A different pack has its id, or one that has not expired has its name.
         """
         with self._shelf.writing() as connection:
-            alive_after = self._shelf.alive_after()
+            now = self._shelf.now()
             try:
                 known = read_pack(connection, pack.id)
             except PackError:
                 known = None
+            if known is not None and self.is_over(known):
+                drop_pack(connection, known.id)
+                known = None
             if known != pack:
-                add_pack(connection, pack, alive_after=alive_after, shares_name=shares_name)
+                add_pack(connection, pack, now=now, shares_name=shares_name)
         return pack
 
     def renewed(self, pack: Pack, *, ttl_minutes: int) -> Pack:
@@ -282,30 +299,31 @@ class ContextPacks:
                 return gone
 
     def _create(self, draft: Draft, *, validate_only: bool) -> Written:
-        alive_after = self._shelf.alive_after(draft.now)
         written = new_pack(draft, pack_id=self._new_id())
         if validate_only:
             with self._shelf.reading() as connection:
-                check_name(connection, written.pack.name, alive_after=alive_after)
+                check_name(connection, written.pack.name, now=draft.now)
             return replace(written, validated_only=True)
         for _ in range(_TRIES):
             with self._shelf.writing() as connection, suppress(IdTaken):
-                add_pack(connection, written.pack, alive_after=alive_after)
+                add_pack(connection, written.pack, now=draft.now)
                 return written
             written = new_pack(draft, pack_id=self._new_id())
         raise PackStoreFailed("No id was found that no pack has.", hint="Try again.")
 
     def _change(self, connection: Connection, pack: Pack, *, before: Pack) -> None:
-        if not change_pack(connection, pack, before=before.revision):
-            raise PackStoreFailed("The pack was changed by somebody else meanwhile.", hint="Try again.")
+        if not change_pack(connection, pack, before=before, now=self._shelf.now()):
+            raise PackStoreFailed("Another writer changed the pack meanwhile.", hint="Try again.")
 
     def _read(self, document: Mapping[str, Any]) -> Document:
         return read_document(document, max_bytes=self.settings.max_pack_bytes)
 
-    def _selected(self, pack_id: str | None, name: str | None) -> Selection:
+    def _selected(self, pack_id: str | None, name: str | None, *, state: FreshnessState | None = None) -> Selection:
         with self._shelf.reading() as connection:
-            chosen = self._shelf.choose(connection, pack_id, name)
-            return Selection(pack=read_pack(connection, chosen.id), by=chosen.by)
+            chosen = self._shelf.choose(connection, pack_id, name, state=state)
+            pack = read_pack(connection, chosen.id)
+        _check_freshness(pack, self.freshness_of(pack), state)
+        return Selection(pack=pack, by=chosen.by)
 
     def _lifetimes(self, state: FreshnessState | None, now: float) -> tuple[float, float | None]:
         match state:
@@ -316,6 +334,24 @@ class ContextPacks:
             case "fresh":
                 return now + SOON_SECONDS, None
         return now, None
+
+
+def _check_expiry(expires_at: float, now: float) -> None:
+    if expires_at > now + MAX_TTL_MINUTES * _MINUTE:
+        raise InvalidPack(
+            f"The pack would live longer than {MAX_TTL_MINUTES:,} minutes from now.",
+            hint="Give fewer `extend_minutes`, or `ttl_minutes`, which count from now.",
+            details={"requested_field": "extend_minutes", "allowed_minutes": MAX_TTL_MINUTES},
+        )
+
+
+def _check_freshness(pack: Pack, fresh: Freshness, wanted: FreshnessState | None) -> None:
+    if wanted is not None and wanted != fresh.state:
+        raise PackStateRefused(
+            f"The pack {quoted(pack.id)} has the freshness '{fresh.state}', expected '{wanted}'.",
+            hint="Leave `freshness` out to read it all the same.",
+            details={"current_freshness": fresh.state, "requested_freshness": wanted},
+        )
 
 
 def _check_status(pack: Pack, wanted: str | None) -> None:

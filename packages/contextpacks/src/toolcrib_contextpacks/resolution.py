@@ -1,4 +1,8 @@
-"""Which pack a name means: a finalized one before a draft, then the latest, then the most revised, else none."""
+"""The pack that a name means, by fixed rules.
+
+One that has not expired comes before an expired one, a finalized one before a draft, then the latest, then the one with
+the highest revision. Where these do not decide, the name is ambiguous.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from toolcrib_contextpacks.errors import AmbiguousPack, PackNotFound
+from toolcrib_contextpacks.freshness import FreshnessState, freshness
 from toolcrib_contextpacks.rows import Heading
 from toolcrib_core.wording import quoted
 
@@ -19,8 +24,10 @@ class Chosen(NamedTuple):
     by: str
 
 
-def choose(name: str, candidates: Sequence[Heading]) -> Chosen:
+def choose(name: str, candidates: Sequence[Heading], *, now: float, state: FreshnessState | None = None) -> Chosen:
     """The one of these packs of the same name that is meant.
+
+    Packs of the freshness `state` come first, and without it those that have not expired.
 
     Raises:
         PackNotFound: There are none.
@@ -32,8 +39,9 @@ def choose(name: str, candidates: Sequence[Heading]) -> Chosen:
             hint="List packs with action='list'; one that has expired is gone after its grace period.",
             details={"name": name},
         )
-    finalized = [each for each in candidates if each.status == "finalized"]
-    tier = finalized or candidates
+    eligible = [each for each in candidates if _is_eligible(each, now, state)] or candidates
+    finalized = [each for each in eligible if each.status == "finalized"]
+    tier = finalized or eligible
     best = max((each.updated_at, each.revision) for each in tier)
     left = sorted(each.id for each in tier if (each.updated_at, each.revision) == best)
     if len(left) > 1:
@@ -44,6 +52,11 @@ def choose(name: str, candidates: Sequence[Heading]) -> Chosen:
         )
     status = "finalized" if finalized else "draft"
     return Chosen(left[0], f"name_latest_{status}_updated_at_then_revision")
+
+
+def _is_eligible(heading: Heading, now: float, state: FreshnessState | None) -> bool:
+    found = freshness(heading.expires_at, now=now).state
+    return found != "expired" if state is None else found == state
 
 
 def unknown_id(pack_id: str) -> PackNotFound:

@@ -92,7 +92,9 @@ SECTION_SCHEMA: Final = _object(
         "key": _key("What the section is called within the pack, as `scope`, `findings` or `qa`."),
         "title": _text("The heading.", 300, least=1),
         "description": _text(
-            "Markdown. That of `qa` says `verdict: pass` (or fail, blocked, partial) on a line.", 65_536
+            "Markdown. That of `qa` says `verdict: pass` (or fail, blocked, partial) on a line, or `verdict_other:` "
+            "with any word.",
+            65_536,
         ),
         "refs": _list("The places in the code that this section is about.", REF_SCHEMA, 200),
         "diagrams": _list("Diagrams.", DIAGRAM_SCHEMA, 50),
@@ -104,7 +106,8 @@ DOCUMENT_SCHEMA: Final = _object(
     "The whole content of the pack. It replaces all that was there: what is left out is gone.",
     {
         "name": _text(
-            "A name to find the pack by, unique among packs; it cannot be changed later. 3 to 120 characters.",
+            "A name to find the pack by, unique among packs that have not expired; it cannot be changed later. "
+            "3 to 120 characters.",
             120,
             least=MIN_NAME,
         ),
@@ -131,13 +134,17 @@ _WHICH: Final = {
 }
 _LISTED: Final = {
     "status": _choice("Only packs of this status.", STATUSES),
-    "freshness": _choice(
-        "Only packs of this freshness. Without it, expired packs are left out; `expired` shows those still in their "
-        "grace period.",
-        FRESHNESS,
-    ),
     "query": _text("Only packs with this text in their title, name, brief or tags, whatever the case.", MAX_SEARCHED),
 }
+
+
+def _freshness(action: str) -> dict[str, Any]:
+    return _choice(
+        f"With `list`: only packs of this freshness; without it, expired packs are left out. With `{action}`: a name "
+        "means a pack of this freshness, and any other pack is refused. An expired pack is there for its grace period.",
+        FRESHNESS,
+    )
+
 
 INPUT_SCHEMA: Final = _object(
     "",
@@ -164,6 +171,7 @@ INPUT_SCHEMA: Final = _object(
             MAX_TTL_MINUTES,
         ),
         **_LISTED,
+        "freshness": _freshness("get"),
         "limit": _whole("With `list`: how many packs at most; 50 if left out.", 1, MAX_LIMIT),
         "offset": _whole("With `list`: how many packs to skip.", 0, MAX_OFFSET),
     },
@@ -187,6 +195,7 @@ OUTPUT_SCHEMA: Final = _object(
             least=1,
         ),
         **_LISTED,
+        "freshness": _freshness("read"),
         "status": _choice("Only packs of this status; a `read` of a pack with another is refused.", STATUSES),
         "limit": _whole("How many packs or chunks at most.", 1, MAX_LIMIT),
         "offset": _whole("How many packs or chunks to skip; not together with `page_token`.", 0, MAX_OFFSET),
@@ -196,7 +205,7 @@ OUTPUT_SCHEMA: Final = _object(
 
 INPUT_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "list": ("status", "freshness", "query", "limit", "offset"),
-    "get": ("id", "name"),
+    "get": ("id", "name", "freshness"),
     "write": ("id", "name", "expected_revision", "validate_only", "document"),
     "ttl": ("id", "name", "expected_revision", "ttl_minutes", "extend_minutes"),
     "delete": ("id", "name", "expected_revision"),
@@ -205,6 +214,6 @@ INPUT_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 OUTPUT_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "list": INPUT_FIELDS["list"],
-    "read": ("id", "name", "status", "profile", "limit", "offset", "page_token", "contains"),
+    "read": ("id", "name", "status", "freshness", "profile", "limit", "offset", "page_token", "contains"),
 }
 """Which fields each action of `output` takes, beside `action`."""

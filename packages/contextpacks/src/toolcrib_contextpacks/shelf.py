@@ -9,8 +9,9 @@ from sqlalchemy import Connection
 
 from toolcrib_contextpacks.document import Pack, is_pack_id
 from toolcrib_contextpacks.errors import PackStoreFailed, PackUnreadable
+from toolcrib_contextpacks.freshness import FreshnessState
 from toolcrib_contextpacks.resolution import Chosen
-from toolcrib_contextpacks.store import choose_pack, known_page_key, make_page_key, read_pack, set_aside
+from toolcrib_contextpacks.store import Wanted, choose_pack, known_page_key, make_page_key, read_pack, set_aside
 from toolcrib_store import Store, StoreError
 
 
@@ -42,7 +43,9 @@ class Shelf:
         with self._told(), self._store.writing() as connection:
             yield connection
 
-    def choose(self, connection: Connection, pack_id: str | None, name: str | None) -> Chosen:
+    def choose(
+        self, connection: Connection, pack_id: str | None, name: str | None, *, state: FreshnessState | None = None
+    ) -> Chosen:
         """Which pack an id or a name means; a name that has the form of an id is one.
 
         Raises:
@@ -51,7 +54,9 @@ class Shelf:
         """
         if pack_id is None and name is not None and is_pack_id(name.strip()):
             pack_id = name.strip()
-        return choose_pack(connection, pack_id=pack_id, name=(name or "").strip(), alive_after=self.alive_after())
+        now = self.now()
+        wanted = Wanted(pack_id=pack_id, name=(name or "").strip(), state=state)
+        return choose_pack(connection, wanted, now=now, alive_after=self.alive_after(now))
 
     def find(self, connection: Connection, pack_id: str | None, name: str | None) -> Pack:
         """The pack that an id or a name means.

@@ -25,6 +25,7 @@ from sqlalchemy import (
 
 from toolcrib_contextpacks.document import Pack
 from toolcrib_contextpacks.errors import IdTaken, PackConflict, PackTooNew, PackUnreadable
+from toolcrib_contextpacks.freshness import FreshnessState
 from toolcrib_contextpacks.resolution import EXACT_ID, Chosen, choose, unknown_id
 from toolcrib_contextpacks.revisions import remember
 from toolcrib_contextpacks.rows import Heading, folded, heading_of, pack_of, row_of
@@ -42,7 +43,17 @@ _PAGE_KEY: Final = "page_key"
 _IS_ALIVE: Final = PACKS.c.expires_at > bindparam("alive_after")
 _ALIVE: Final = select(PACKS.c.id).where(PACKS.c.id == bindparam("of_id"), _IS_ALIVE)
 _CALLED: Final = select(*_HEADING).where(PACKS.c.name == bindparam("of_name"), _IS_ALIVE)
-_HOLDER: Final = select(PACKS.c.id).where(PACKS.c.name == bindparam("of_name"), _IS_ALIVE).order_by(PACKS.c.id).limit(1)
+_HOLDER: Final = (
+    select(PACKS.c.id)
+    .where(PACKS.c.name == bindparam("of_name"), PACKS.c.expires_at > bindparam("of_now"))
+    .order_by(PACKS.c.id)
+    .limit(1)
+)
+_RELEASE: Final = (
+    update(PACKS)
+    .where(PACKS.c.claim == bindparam("of_name"), PACKS.c.expires_at <= bindparam("of_now"))
+    .values(claim=None)
+)
 _ADD: Final = insert(PACKS)
 _CHANGE: Final = update(PACKS).where(PACKS.c.id == bindparam("of_id"), PACKS.c.revision == bindparam("of_revision"))
 
@@ -59,19 +70,29 @@ class Filter:
     offset: int = 0
 
 
-def choose_pack(connection: Connection, *, pack_id: str | None, name: str | None, alive_after: float) -> Chosen:
-    """Which pack an id or a name means, of those that expire after a time.
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """A pack, by its id or its name; `state` is the freshness that a name is to mean, if that was said."""
+
+    pack_id: str | None
+    name: str | None
+    state: FreshnessState | None = None
+
+
+def choose_pack(connection: Connection, wanted: Wanted, *, now: float, alive_after: float) -> Chosen:
+    """Which pack an id or a name means, of those whose grace period is not over.
 
     Raises:
         PackNotFound: There is none.
         AmbiguousPack: The name fits several.
     """
+    pack_id, name = wanted.pack_id, wanted.name
     if pack_id is not None:
         if connection.scalar(_ALIVE, {"of_id": pack_id, "alive_after": alive_after}) is None:
             raise unknown_id(pack_id)
         return Chosen(pack_id, EXACT_ID)
     rows = connection.execute(_CALLED, {"of_name": name, "alive_after": alive_after}).mappings()
-    return choose(name or "", [heading_of(row) for row in rows])
+    return choose(name or "", [heading_of(row) for row in rows], now=now, state=wanted.state)
 
 
 def read_pack(connection: Connection, pack_id: str) -> Pack:
@@ -102,40 +123,47 @@ def list_packs(connection: Connection, wanted: Filter) -> list[Heading]:
     return [heading_of(row) for row in connection.execute(page).mappings()]
 
 
-def add_pack(connection: Connection, pack: Pack, *, alive_after: float, shares_name: bool = False) -> None:
-    """Keep a new pack; `shares_name` lets it have a name that another one has.
+def add_pack(connection: Connection, pack: Pack, *, now: float, shares_name: bool = False) -> None:
+    """Add a new pack; `shares_name` lets it have the name of another one.
 
     Raises:
-        PackConflict: Its name or its id is taken.
+        PackConflict: Its id is taken, or its name by a pack that has not expired.
     """
-    if pack.name is not None:
-        _free_name(connection, pack.name, alive_after)
-    taken = _holder(connection, pack.name, alive_after)
-    if taken is not None and not shares_name:
-        raise _name_taken(pack.name or "", taken)
-    # One writer at a time: nobody takes the id between this question and the answer to it.
+    # There is one writer at a time: no other process takes the id between this check and the insert.
     if connection.scalar(select(PACKS.c.id).where(PACKS.c.id == pack.id)) is not None:
-        raise IdTaken(f"A pack has the id {quoted(pack.id)} already.", hint="Use another id.", details={"id": pack.id})
-    connection.execute(_ADD, {**row_of(pack), "claim": None if taken else pack.name})
+        raise IdTaken(
+            f"Another pack has the id {quoted(pack.id)}.",
+            hint="Delete that pack first, or replace its document with `expected_revision`.",
+            details={"id": pack.id},
+        )
+    connection.execute(_ADD, {**row_of(pack), "claim": _claim_name(connection, pack, now=now, shares_name=shares_name)})
     remember(connection, pack)
 
 
-def check_name(connection: Connection, name: str | None, *, alive_after: float) -> None:
-    """Refuse a name that a pack has which can still be had.
+def check_name(connection: Connection, name: str | None, *, now: float) -> None:
+    """Refuse the name of a pack that has not expired.
 
     Raises:
         PackConflict: It is taken.
     """
-    taken = _holder(connection, name, alive_after)
+    taken = _holder(connection, name, now)
     if taken is not None:
         raise _name_taken(name or "", taken)
 
 
-def change_pack(connection: Connection, pack: Pack, *, before: int) -> bool:
-    """Put a pack in the place of its revision `before`; False if that is not what is there any more."""
-    if connection.execute(_CHANGE, {**row_of(pack), "of_id": pack.id, "of_revision": before}).rowcount != 1:
+def change_pack(connection: Connection, pack: Pack, *, before: Pack, now: float) -> bool:
+    """Replace `before`; False if that revision is no longer the current one.
+
+    Raises:
+        PackConflict: The pack had expired, is to live again, and another one has its name by now.
+    """
+    values = row_of(pack)
+    if before.expires_at <= now < pack.expires_at:
+        values["claim"] = _claim_name(connection, pack, now=now)
+    if connection.execute(_CHANGE, {**values, "of_id": pack.id, "of_revision": before.revision}).rowcount != 1:
         return False
-    remember(connection, pack)
+    if pack.revision != before.revision:
+        remember(connection, pack)
     return True
 
 
@@ -211,29 +239,34 @@ def _whole(dialect: str) -> Select[Any]:
     return select(*columns, body)
 
 
-def _free_name(connection: Connection, name: str, alive_after: float) -> None:
-    """Take a name from whoever is past all grace and has not been forgotten yet."""
-    dead = and_(PACKS.c.claim == name, PACKS.c.expires_at <= alive_after)
-    for row in list(_rows(connection, dead)):
-        try:
-            pack_of(row)
-            drop_pack(connection, str(row["id"]))
-        except PackTooNew:
-            drop_pack(connection, str(row["id"]))
-        except PackUnreadable as unreadable:
-            set_aside(connection, str(row["id"]), unreadable, now=alive_after)
+def _claim_name(connection: Connection, pack: Pack, *, now: float, shares_name: bool = False) -> str | None:
+    """Take the name of a pack for it, from expired packs too; None if it claims none.
+
+    Raises:
+        PackConflict: Another pack has the name, and has not expired.
+    """
+    if pack.name is None or pack.expires_at <= now:
+        return None
+    connection.execute(_RELEASE, {"of_name": pack.name, "of_now": now})
+    taken = _holder(connection, pack.name, now)
+    if taken is None:
+        return pack.name
+    if shares_name:
+        return None
+    raise _name_taken(pack.name, taken)
 
 
 def _name_taken(name: str, pack_id: str) -> PackConflict:
     return PackConflict(
-        f"A pack is called {quoted(name)} already: {quoted(pack_id)}.",
+        f"Another pack has the name {quoted(name)} and has not expired: {quoted(pack_id)}.",
         hint="Choose another name, or update that pack by its id with `expected_revision`.",
         details={"name": name, "id": pack_id, "requested_field": "document.name"},
     )
 
 
-def _holder(connection: Connection, name: str | None, alive_after: float) -> str | None:
+def _holder(connection: Connection, name: str | None, now: float) -> str | None:
+    """The pack that has a name and has not expired."""
     if name is None:
         return None
-    holder: str | None = connection.scalar(_HOLDER, {"of_name": name, "alive_after": alive_after})
+    holder: str | None = connection.scalar(_HOLDER, {"of_name": name, "of_now": now})
     return holder

@@ -35,7 +35,8 @@ PACKS = Table(
     Index("ix_packs_name", "name"),
     Index("ix_packs_expires_at", "expires_at"),
 )
-"""Every pack. `claim` is its name where it was the first to have it; a copy from elsewhere may share the name."""
+"""Every pack. `claim` makes a name unique: a pack that has not expired claims its name, a twin that was imported with
+`--share-name` does not, and an expired pack loses its claim to the next one that wants the name."""
 
 Index("ix_packs_newest", PACKS.c.updated_at.desc(), PACKS.c.revision.desc(), PACKS.c.id)
 

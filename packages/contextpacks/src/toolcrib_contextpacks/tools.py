@@ -24,11 +24,11 @@ INSTRUCTIONS: Final = (
 
 _INPUT: Final = (
     "Keep what the next agent needs in a context pack: a small document with sections, references into the code and "
-    "diagrams, which has revisions and expires. Actions: `list`; `get` (a pack as JSON); `write` (the whole "
-    "`document`; without `id` or `name` it makes a pack and gives its id, with one it replaces the pack and needs "
-    "`expected_revision`); `ttl`; `delete`. On `revision_conflict`: `get`, merge, `write` again. To finalize, write "
-    "`status`='finalized' with sections `scope`, `findings`, and `qa` with a line `verdict: pass`; try that with "
-    "`validate_only` first."
+    "diagrams, which has revisions and expires. Actions: `list`; `get` (a pack as JSON, with the `document` to `write` "
+    "back); `write` (the whole `document`; without `id` or `name` it makes a pack and gives its id, with one it "
+    "replaces the pack and needs `expected_revision`); `ttl`; `delete`. On `revision_conflict`: `get`, merge, `write` "
+    "again. To finalize, write `status`='finalized' with sections `scope`, `findings`, and `qa` with a line "
+    "`verdict: pass`; try that with `validate_only` first."
 )
 _OUTPUT: Final = (
     "Read context packs as Markdown. Actions: `list`; `read` (one pack by `id` or `name`). `profile`: 'orchestrator' "
@@ -86,8 +86,8 @@ def _input(packs: ContextPacks, asked: Mapping[str, Any]) -> JsonObject:
         case "list":
             payload = list_json(_listed(packs, asked))
         case "get":
-            pack = packs.get(**which)
-            payload = pack_json(pack, packs.freshness_of(pack))
+            pack = packs.get(**which, freshness_state=asked.get("freshness"))
+            payload = pack_json(pack, packs.freshness_of(pack), with_document=True)
         case "write":
             written = packs.write(
                 asked["document"],
@@ -101,8 +101,7 @@ def _input(packs: ContextPacks, asked: Mapping[str, Any]) -> JsonObject:
             pack = packs.ttl(**which, **minutes, expected_revision=expected)
             payload = pack_json(pack, packs.freshness_of(pack))
         case _:
-            gone = packs.delete(**which, expected_revision=expected)
-            payload = {"id": gone or asked.get("id"), "deleted": gone is not None}
+            payload = {"id": packs.delete(**which, expected_revision=expected), "deleted": True}
     return {"action": asked["action"], "payload": payload}
 
 
@@ -113,6 +112,7 @@ def _output(packs: ContextPacks, asked: Mapping[str, Any]) -> str:
         pack_id=asked.get("id"),
         name=asked.get("name"),
         status=asked.get("status"),
+        freshness_state=asked.get("freshness"),
         profile=asked.get("profile"),
         limit=asked.get("limit"),
         offset=asked.get("offset", 0),

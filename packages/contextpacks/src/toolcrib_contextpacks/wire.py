@@ -1,4 +1,4 @@
-"""Packs as `input` tells them: plain JSON, whose document can be written back as it is."""
+"""Packs as `input` answers with them: plain JSON, whose document can be written back as it is."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from toolcrib_contextpacks.writing import Written
 from toolcrib_core import JsonObject
 
 
-def pack_json(pack: Pack, fresh: Freshness) -> JsonObject:
-    """A pack: its document, and all that is known about it."""
+def pack_json(pack: Pack, fresh: Freshness, *, with_document: bool = False) -> JsonObject:
+    """A pack as one object; `with_document` adds the `document`, ready to be changed and written back."""
     told: JsonObject = {
         "id": pack.id,
         "name": pack.name,
@@ -25,6 +25,8 @@ def pack_json(pack: Pack, fresh: Freshness) -> JsonObject:
     }
     if pack.ref_hashes:
         told["ref_hashes"] = dict(pack.ref_hashes)
+    if with_document:
+        told["document"] = document_json(pack.document)
     return told
 
 

@@ -32,7 +32,7 @@ UPSTREAM_ERROR: Final = "UPSTREAM_ERROR"
 OUTWARD_CODES: Final = frozenset(
     "ARGS_INVALID PATH_INVALID PATH_NOT_FOUND HYDRATE_FAILED VIEW_FAILED TOOL_NOT_FOUND TOOL_CHANGED POLICY_DENIED "
     "APPROVAL_REQUIRED AUTH_REQUIRED AUTH_FAILED RATE_LIMITED BUDGET_EXCEEDED UPSTREAM_ERROR UPSTREAM_TIMEOUT "
-    "UPSTREAM_UNAVAILABLE RESULT_TOO_LARGE OUTCOME_UNKNOWN CONFIG_INVALID INTERNAL_ERROR".split()
+    "UPSTREAM_UNAVAILABLE RESULT_TOO_LARGE OUTCOME_UNKNOWN CONFIG_INVALID INTERNAL_ERROR NOT_FOUND CONFLICT".split()
 )
 """Every code that a client may meet."""
 
@@ -48,6 +48,11 @@ _WITHHELD: Final = frozenset({"stderr", "noise", "excerpt"})
 _ANSWERED: Final = "rpcData"
 # What a tool whose contract promises members of an error puts there: they stand beside ours.
 _PROMISED: Final = "contract"
+# What such a tool did not find, or could not change, is its answer and no failure of a server.
+_BY_CATEGORY_OF_PROMISED: Final[Mapping[ToolErrorCategory, str]] = {
+    ToolErrorCategory.NOT_FOUND: "NOT_FOUND",
+    ToolErrorCategory.CONFLICT: "CONFLICT",
+}
 # The first class that an error is of decides; what stands in neither table is for its category to say.
 _BY_CLASS: tuple[tuple[type[ToolError], str], ...] = (
     (InvalidToolId, TOOL_NOT_FOUND),
@@ -117,7 +122,8 @@ def outward_code(error: ToolError) -> str:
             return code
     if error.code == ToolError.default_code:
         return INTERNAL_ERROR
-    return _BY_CATEGORY.get(error.category, UPSTREAM_ERROR)
+    promised = _BY_CATEGORY_OF_PROMISED if _PROMISED in error.details else {}
+    return promised.get(error.category) or _BY_CATEGORY.get(error.category, UPSTREAM_ERROR)
 
 
 def _for_clients(details: dict[str, Any]) -> dict[str, Any]:

@@ -113,29 +113,28 @@ def set_ttl(
         raise ConfigError("Give exactly one of `--minutes` and `--extend`.", hint="`--minutes` counts from now.")
     changed = packs.ttl(**which(pack), ttl_minutes=minutes, extend_minutes=extend, expected_revision=revision)
     remaining = packs.freshness_of(changed).remaining
-    said = f"The pack {changed.id} has revision {changed.revision} and expires in {remaining}."
+    said = f"The pack {changed.id} expires in {remaining}."
     _tell_pack(packs, changed, said, as_json=as_json)
 
 
 def delete_pack(packs: ContextPacks, pack: str, *, revision: int | None, as_json: bool) -> None:
-    """Forget a pack.
+    """Delete a pack.
 
     Raises:
         ToolError: There is none, or it is refused.
     """
-    found = packs.get(**which(pack))
-    packs.delete(pack_id=found.id, expected_revision=revision)
+    deleted = packs.delete(**which(pack), expected_revision=revision)
     if as_json:
-        print_json({"id": found.id, "deleted": True})
+        print_json({"id": deleted, "deleted": True})
     else:
-        tell(f"The pack {found.id} is deleted.")
+        tell(f"The pack {deleted} is deleted.")
 
 
 def import_file(packs: ContextPacks, file: Path, *, ttl: int | None, shares_name: bool, as_json: bool) -> None:
-    """Keep a pack that was exported elsewhere.
+    """Add a pack that was exported, with its id, revision and times.
 
     Raises:
-        ToolError: The file is none, or its id or name is taken.
+        ToolError: The file is not an exported pack, or its id or name is taken.
     """
     pack = import_pack(_content(file), max_bytes=packs.settings.max_pack_bytes)
     if ttl is not None:

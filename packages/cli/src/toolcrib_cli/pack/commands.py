@@ -103,10 +103,18 @@ def show(
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, max=500, metavar="N", help="How many chunks at most.")] = None,
     offset: Annotated[int, typer.Option(min=0, metavar="N", help="How many chunks to skip.")] = 0,
+    freshness: Annotated[
+        Freshness | None,
+        typer.Option(
+            metavar="STATE", help="Only if it is `fresh`, `expiring_soon` or `expired`; a name means such a pack."
+        ),
+    ] = None,
     page_token: Annotated[str | None, typer.Option(metavar="TOKEN", help="Go on from an earlier page.")] = None,
     contains: Annotated[str | None, typer.Option(metavar="TEXT", help="Only chunks with this text in them.")] = None,
     every_page: Annotated[bool, typer.Option("--all", help="Show every page.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the whole pack as JSON.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the whole pack as JSON; `document` can be written back as it is.")
+    ] = False,
     database: DatabaseOption = None,
     source_root: RootOption = None,
 ) -> None:
@@ -119,6 +127,7 @@ def show(
 
     options = {
         "profile": profile and profile.value,
+        "freshness_state": freshness and freshness.value,
         "limit": limit,
         "offset": offset,
         "page_token": page_token,
@@ -262,7 +271,7 @@ def export(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON about a file that was written.")] = False,
     database: DatabaseOption = None,
 ) -> None:
-    """Write a pack to a file, as JSON with all that is known about it.
+    """Write a pack to a file as JSON, with its id, revision and times.
 
     Example: toolcrib pack export pk_abcd2345 --output handoff.json
     """
@@ -282,12 +291,12 @@ def import_(
         typer.Option("--ttl", min=1, max=2_628_000, metavar="N", help="Live so many minutes from now."),
     ] = None,
     shares_name: Annotated[
-        bool, typer.Option("--share-name", help="Keep its name also where another pack has it.")
+        bool, typer.Option("--share-name", help="Keep its name even if another pack that has not expired has it.")
     ] = False,
     as_json: JsonOption = False,
     database: DatabaseOption = None,
 ) -> None:
-    """Keep a pack that was exported, with its id and revision.
+    """Add a pack that was exported: the same pack, with its id, revision and times.
 
     Example: toolcrib pack import handoff.json
     """

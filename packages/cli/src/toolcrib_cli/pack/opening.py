@@ -20,6 +20,19 @@ VARIABLE: Final = "TOOLCRIB_PACKS"
 FILE: Final = "packs.db"
 """The database in the state directory that is used when none is named."""
 
+# Hints of packs are written for models, which have a tool with actions in place of commands.
+_WORDS_OF_COMMANDS: Final[Mapping[str, str]] = {
+    "with action='list'": "with `toolcrib pack list`",
+    "with action='get'": "with `toolcrib pack show --json`",
+    "`expected_revision`": "`--revision`",
+    "expected_revision=": "--revision ",
+    "`ttl_minutes`": "`--minutes`",
+    "`extend_minutes`": "`--extend`",
+    "`page_token`": "`--page-token`",
+    "`freshness`": "`--freshness`",
+    "keep status='draft'": "keep it a draft",
+}
+
 
 @contextmanager
 def opened_packs(database: str | None = None, source_root: Path | None = None) -> Iterator[ContextPacks]:
@@ -34,8 +47,8 @@ def opened_packs(database: str | None = None, source_root: Path | None = None) -
         try:
             yield ContextPacks(store, settings=settings)
         except ToolError as failure:
-            # Hints of packs are written for models, which have a tool with actions in place of commands.
-            failure.hint = failure.hint and failure.hint.replace("with action='list'", "with `toolcrib pack list`")
+            for word, command in _WORDS_OF_COMMANDS.items():
+                failure.hint = failure.hint and failure.hint.replace(word, command)
             raise
 
 

@@ -45,13 +45,14 @@ def show_list(packs: ContextPacks, *, filters: dict[str, Any], as_json: bool) ->
 def show_pack(packs: ContextPacks, pack: str, *, options: dict[str, Any], every_page: bool, as_json: bool) -> None:
     """Print a pack, one page of it or all."""
     if as_json:
-        found = packs.get(**which(pack))
-        print_json(pack_json(found, packs.freshness_of(found)))
+        found = packs.get(**which(pack), freshness_state=options.get("freshness_state"))
+        print_json(pack_json(found, packs.freshness_of(found), with_document=True))
         return
     page = packs.read(**which(pack), **options)
     _print_markdown(page.text)
     while every_page and page.next_page_token is not None:
-        page = packs.read(**which(pack), page_token=page.next_page_token)
+        state = options.get("freshness_state")
+        page = packs.read(**which(pack), freshness_state=state, page_token=page.next_page_token)
         _print_markdown(page.text)
     if page.next_page_token is not None:
         tell("There is more: `--all` shows it, or `--page-token` with the `next_page_token` of the legend.")
