@@ -47,6 +47,7 @@ _PENDING: dict[str, str | None] = {
     "CT-21": None,
     "CT-27": None,
     "CT-24": None,
+    "CT-25": None,
     "CT-28": None,
     "CT-29": None,
     "VW": "comes with views",
@@ -369,7 +370,8 @@ _TEXTS: dict[str, dict[str, str]] = {
         "TP-6": (
             "`execution.kind` ∈ python, node, php, cli, http, with per-kind contracts: python `module: "
             '"pkg.mod:callable"` or `script`; cli `cmd` a non-empty list of strings; http `url` plus optional '
-            "`method`, string `headers`; node `script`/`node`/`module` plus `args`; php `php` or `script`, optional "
+            "`method`, string `headers`; both `input`, `body`, `output` and `select` (CT-25); node "
+            "`script`/`node`/`module` plus `args`; php `php` or `script`, optional "
             "`phpBinary`."
         ),
         "TP-7": (
@@ -403,8 +405,8 @@ _TEXTS: dict[str, dict[str, str]] = {
         ),
         "TP-20": (
             "`python` (module in-process or in a warm worker process; script in a subprocess), `node`, `php`, `cli`, "
-            "`http` all really run. Subprocess protocol: JSON on stdin, one JSON document on stdout, stderr head "
-            "kept for errors."
+            "`http` all really run. Subprocess protocol: JSON on stdin, one JSON document on stdout, unless a `cli` "
+            "pack says otherwise (CT-25); stderr head kept for errors."
         ),
         "TP-21": (
             "`timeoutMs` really stops the work: the whole process group is killed; no zombie, no orphan; a late "

@@ -12,6 +12,7 @@ from loading_packs import CHILDREN, CLI, GONE, loaded, places, violations, write
 from packaging.version import InvalidVersion, Version
 
 from toolcrib_core import parse_version
+from toolcrib_toolpacks import ToolpackLoader
 from toolcrib_toolpacks.checks import cross_faults
 from toolcrib_toolpacks.file_shape import check_shape
 from toolcrib_toolpacks.model import CliExecution, HttpExecution, NodeExecution, PhpExecution, PythonExecution
@@ -428,3 +429,23 @@ def test_a_file_in_the_older_dialect_of_others_is_refused_as_a_whole(tmp_path: P
         ("outputSchema", "missing-key"),
         ("execution", "missing-key"),
     }
+
+
+@pytest.mark.req("TP-3", "CT-25")
+def test_the_output_of_an_example_may_be_any_json(tmp_path: Path) -> None:
+    for name, output, wrong in (("text", "a b", ["a"]), ("list", ["a"], "a"), ("number", 3, "3"), ("null", None, 0)):
+        schema = {"const": output}
+        example = {"input": {"city": "Ulm"}}
+        write(
+            tmp_path / "good",
+            {"id": f"a.{name}", "outputSchema": schema, "examples": [{**example, "output": output}]},
+            name=name,
+        )
+        write(
+            tmp_path / "bad",
+            {"id": f"a.{name}", "outputSchema": schema, "examples": [{**example, "output": wrong}]},
+            name=name,
+        )
+
+    assert len(ToolpackLoader().load_dir(tmp_path / "good")) == 4
+    assert places(tmp_path / "bad") == [("examples[0].output", "bad-example")] * 4

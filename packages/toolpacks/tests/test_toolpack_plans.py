@@ -35,6 +35,7 @@ def test_a_command_is_shown_with_its_walls_and_limits(tmp_path: Path) -> None:
         "argv": ["sort", "--key=2"],
         "reads": [str(tmp_path / "data")],
         "writes": [],
+        "body": '{"key":"2"}',
         "env": ["MODE"],
         "ungranted": [],
         "folder": str(tmp_path),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from toolcrib_core import ToolError, iter_violations, parse_version
+from toolcrib_core import InvalidArguments, ToolError, parse_version, validate_value
 from toolcrib_core.schema.pointers import split_pointer
-from toolcrib_core.wording import quoted
-from toolcrib_runtime.errors import BlockedAddress, InvalidUrl
+from toolcrib_core.wording import nearest, quoted
+from toolcrib_runtime.errors import BlockedAddress, InvalidUrl, JsonPathError
+from toolcrib_runtime.json_paths import parse_json_path
 from toolcrib_toolpacks.errors import TemplateError
 from toolcrib_toolpacks.file_shape import Parts, ShapeFault
 from toolcrib_toolpacks.model import (
@@ -80,9 +81,50 @@ def template_faults(parts: Parts, *, input_schema: Mapping[str, Any] | None) -> 
     names = template_names(parts, input_schema=input_schema)
     for path, text in templates_in(parts.execution, parts.templating).items():
         try:
-            compile_template(text, use=use_of(path), names=names)
+            compile_template(text, use=use_of(path, parts.execution), names=names)
         except TemplateError as failure:
             yield ShapeFault(path, "template", str(failure))
+
+
+def body_faults(parts: Parts, *, input_schema: Mapping[str, Any]) -> Iterator[ShapeFault]:
+    """What is wrong with what is sent and with what is selected of the answer."""
+    execution = parts.execution
+    if not isinstance(execution, CliExecution | HttpExecution):
+        return
+    where: KeyPath = ("execution", "body")
+    body, form, known = execution.body, execution.input, list(input_schema.get("properties", {}))
+    if body is not None and (form == "none" or (form == "args" and isinstance(body, str))):
+        wanted = "is of no use with `input: none`." if form == "none" else "must be a list of names with `input: args`."
+        yield ShapeFault(where, "bad-execution", wanted)
+    if form == "text" and not isinstance(body, str) and len(known if body is None else body) != 1:
+        problem = "must be a template or one name with `input: text`, unless the input has one property."
+        yield ShapeFault(where if body is not None else ("execution", "input"), "bad-execution", problem)
+    for at, name in enumerate(body if isinstance(body, tuple) else ()):
+        if name not in known:
+            meant = nearest(name, known)
+            question = f" Did you mean {quoted(meant)}?" if meant else ""
+            problem = f"{quoted(name)} is no property of `inputSchema`.{question}"
+            yield ShapeFault((*where, at), "unknown-property", problem)
+    if isinstance(execution, HttpExecution) and execution.method in {"GET", "HEAD"} and form in {"text", "form"}:
+        problem = f"{quoted(form)} is sent in a body, and {execution.method} has none; use `args`, or `method: POST`."
+        yield ShapeFault(("execution", "input"), "bad-execution", problem)
+    if execution.select is not None:
+        yield from _select_faults(execution.select, execution.output)
+
+
+def _select_faults(select: str, output: str) -> Iterator[ShapeFault]:
+    where: KeyPath = ("execution", "select")
+    if output == "text":
+        yield ShapeFault(where, "bad-select", "is of no use with `output: text`, which has no parts.")
+    elif select.startswith("$"):
+        try:
+            parse_json_path(select)
+        except JsonPathError as failure:
+            yield ShapeFault(where, "bad-select", failure.message)
+    elif not select.startswith("/"):
+        yield ShapeFault(
+            where, "bad-select", "must be a JSON pointer, as in `/items/0`, or a JSONPath, as in `$.items[*]`."
+        )
 
 
 def example_faults(
@@ -96,9 +138,18 @@ def example_faults(
         for key, schema in (("input", input_schema), ("output", output_schema)):
             if key not in example:
                 continue
-            for each in iter_violations(schema, example[key]):
-                path: KeyPath = ("examples", at, key, *split_pointer(each.pointer))
-                yield ShapeFault(path, "bad-example", f"does not fit the {key} schema: {each.message}")
+            for each in _violations(schema, example[key], key):
+                path: KeyPath = ("examples", at, key, *split_pointer(each["pointer"]))
+                yield ShapeFault(path, "bad-example", f"does not fit the {key} schema: {each['message']}")
+
+
+def _violations(schema: Mapping[str, Any], value: object, what: str) -> Sequence[Mapping[str, str]]:
+    try:
+        validate_value(schema, value, what=what)
+    except InvalidArguments as failure:
+        found: Sequence[Mapping[str, str]] = failure.details["violations"]  # type: ignore[assignment]  # JSON
+        return found
+    return ()
 
 
 def template_names(parts: Parts, *, input_schema: Mapping[str, Any] | None) -> TemplateNames:
@@ -111,9 +162,11 @@ def template_names(parts: Parts, *, input_schema: Mapping[str, Any] | None) -> T
     )
 
 
-def use_of(path: KeyPath) -> TemplateUse:
+def use_of(path: KeyPath, execution: Execution | None) -> TemplateUse:
     """What a template at a path of a pack is rendered into."""
     match path:
+        case ("execution", "body") if isinstance(execution, CliExecution | HttpExecution):
+            return {"json": "json", "form": "form"}.get(execution.input, "text")  # type: ignore[return-value]  # of these
         case ("execution", "url"):
             return "url"
         case ("execution", "headers", _):

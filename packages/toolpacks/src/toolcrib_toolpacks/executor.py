@@ -25,8 +25,9 @@ from toolcrib_toolpacks.commands import Command
 from toolcrib_toolpacks.defaults import with_defaults
 from toolcrib_toolpacks.environment import looks_secret
 from toolcrib_toolpacks.kinds.http import fetch, grant_for
-from toolcrib_toolpacks.model import HttpExecution, Toolpack
+from toolcrib_toolpacks.model import CliExecution, HttpExecution, Toolpack
 from toolcrib_toolpacks.planning import PreparedPack, RunSettings
+from toolcrib_toolpacks.shaping import read_output, shape_input
 from toolcrib_toolpacks.telling import told
 
 _LINE_END = 2
@@ -85,8 +86,11 @@ class PackExecutor:
                 seconds=_left(latest),
                 scrubber=self._scrubber,
             )
-        command = prepared.warm or prepared.command(orjson.loads(payload))
+        arguments = orjson.loads(payload)
+        command = prepared.warm or prepared.command(arguments)
         if not command.warm:
+            if isinstance(execution, CliExecution) and (execution.input != "json" or execution.body is not None):
+                payload = shape_input(prepared.pack, execution, prepared.rendering, arguments).content
             return await self._run_process(prepared, command, payload, latest)
         return await workers.perform(
             self.workers, prepared, command, work, payload=payload, deadline=latest, scrubber=self._scrubber
@@ -140,14 +144,19 @@ class PackExecutor:
             )
         except (ProcessError, DeadlineExceeded, OutputTooLarge) as error:
             raise told(error, pack, self._scrubber) from error
-        output = result.stdout.strip()
+        execution = pack.execution
+        is_text = isinstance(execution, CliExecution) and execution.output != "json"
+        output = result.stdout.rstrip(b"\r\n") if is_text else result.stdout.strip()
         if len(output) > limit:
             raise OutputTooLarge(
                 f"{quoted(pack.tool)} gave {count(len(output), 'byte')}; at most {limit:,} are taken.",
                 hint="Ask for less at once.",
                 details={"bytes": len(output), "limit": limit},
             )
-        return parse_output(output, what=f"output of `{pack.tool}`", limits=OUTPUT_LIMITS, scrubber=self._scrubber)
+        what = f"output of `{pack.tool}`"
+        if isinstance(execution, CliExecution):
+            return read_output(output, execution, what=what, scrubber=self._scrubber)
+        return parse_output(output, what=what, limits=OUTPUT_LIMITS, scrubber=self._scrubber)
 
     async def _client(self, pack: Toolpack) -> GuardedClient:
         grant = grant_for(pack, self._settings.network)

@@ -247,6 +247,7 @@ _SENTENCES: Final[Mapping[str, Callable[[Mapping[str, Any], KeyPath, Mapping[str
     "string_pattern_mismatch": _pattern,
     "greater_than": _bound("must be a positive integer; it must be greater than {}."),
     "less_than_equal": _bound("is too large; at most {:,} is allowed."),
+    "body_type": lambda *_: ("wrong-type", "must be a template, or a list of names of properties."),
     "string_too_short": _bound("must not be empty."),
     "string_too_long": _bound("is too long; at most {:,} characters are allowed."),
     "too_short": _bound("must not be empty."),

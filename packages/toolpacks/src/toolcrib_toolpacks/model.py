@@ -1,7 +1,8 @@
 """What a `*.tool.yaml` file says, as frozen data; `Toolpack` is one that was loaded.
 
 Every path in a pack (`script`, `caps.filesystem`) is relative to the folder its file lies in, and stays beneath the
-root that was loaded. Texts that may hold templates (`cmd`, `args`, `url`, `headers`, `cacheKey`) are kept as written.
+root that was loaded. Texts that may hold templates (`cmd`, `args`, `url`, `headers`, `body`, `cacheKey`) are kept as
+they are written.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from toolcrib_core.json_values import FrozenDict, freeze, freeze_object
 
 ExecutionKind: TypeAlias = Literal["python", "node", "php", "cli", "http"]
 HttpMethod: TypeAlias = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
+InputForm: TypeAlias = Literal["json", "text", "args", "form", "none"]
+OutputForm: TypeAlias = Literal["json", "text", "lines", "csv"]
 NetworkScheme: TypeAlias = Literal["http", "https"]
 
 MAX_TIMEOUT_MS: Final = 24 * 60 * 60 * 1000
@@ -36,6 +39,14 @@ def _frozen_object(value: object) -> FrozenDict:
     return freeze_object(value)
 
 
+def _template_or_names(value: object) -> str | tuple[str, ...]:
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+        return tuple(value)
+    raise PydanticCustomError("body_type", "must be a template, or a list of names of properties")
+
+
 _Text = Annotated[str, Field(max_length=100_000)]
 _Filled = Annotated[str, Field(min_length=1, max_length=8_192)]
 _Variable = Annotated[str, Field(pattern=VARIABLE_PATTERN, max_length=128)]
@@ -45,6 +56,18 @@ _Bytes = Annotated[int, Field(gt=0, le=MAX_LIMIT_BYTES)]
 # Plain validators: pydantic's own dict validation would copy the frozen value into a plain dict.
 _JsonObject = Annotated[dict[str, Any], PlainValidator(_frozen_object), WithJsonSchema({"type": "object"})]
 _Json = Annotated[Any, PlainValidator(freeze), WithJsonSchema({})]
+_Body = Annotated[
+    str | tuple[str, ...],
+    PlainValidator(_template_or_names),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "minLength": 1},
+                {"type": "array", "items": {"type": "string"}, "minItems": 1},
+            ]
+        }
+    ),
+]
 _Schema = Annotated[
     dict[str, Any],
     PlainValidator(_frozen_object),
@@ -147,10 +170,18 @@ class CliExecution(Section):
 
     kind: Literal["cli"]
     cmd: Annotated[tuple[_Filled, ...], Field(min_length=1, max_length=256)]
+    input: InputForm = "json"
+    """What stands on standard input: `json`, `text` or `form`; nothing with `args`, which are options, and `none`."""
+    body: _Body | None = None
+    """What the input is made of: a template, or the names of properties."""
+    output: OutputForm = "json"
+    """What the program prints: `lines` are a list of texts, `csv` a list of objects by the names in the first row."""
+    select: _Filled | None = None
+    """The part of the output that is returned: a JSON pointer, or a JSONPath for the list of all that it finds."""
 
 
 class HttpExecution(Section):
-    """A request. POST, PUT and PATCH carry the input as JSON; the others say what they want in the URL's templates."""
+    """A request. POST, PUT and PATCH carry the input; the others say what they want in the URL, or by `input: args`."""
 
     kind: Literal["http"]
     url: _Filled
@@ -158,6 +189,14 @@ class HttpExecution(Section):
     method: HttpMethod = "POST"
     headers: Annotated[dict[_Header, _Text], AfterValidator(FrozenDict)] = Field(default_factory=FrozenDict)
     """The values may be templates."""
+    input: InputForm = "json"
+    """What the body is: `json`, `text` or `form`; with `args` the input is in the query, with `none` nowhere."""
+    body: _Body | None = None
+    """What the input is made of: a template, or the names of properties."""
+    output: OutputForm = "json"
+    """What the server answers, as for programs."""
+    select: _Filled | None = None
+    """The part of the answer that is returned: a JSON pointer, or a JSONPath for the list of all that it finds."""
 
 
 Execution: TypeAlias = Annotated[
@@ -269,6 +308,8 @@ def templates_in(execution: Execution | None, templating: Templating | None) -> 
             found |= {("execution", "headers", name): text for name, text in execution.headers.items()}
         case PythonExecution() | NodeExecution() | PhpExecution():
             found |= {("execution", "args", at): text for at, text in enumerate(execution.args)}
+    if isinstance(execution, CliExecution | HttpExecution) and isinstance(execution.body, str):
+        found[("execution", "body")] = execution.body
     if templating is not None and templating.cache_key is not None:
         found[("templating", "cacheKey")] = templating.cache_key
     return found

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from toolcrib_core import SchemaError, ToolError, canonical_json, check_schema
 from toolcrib_core.schema.pointers import MISSING, look_up, split_pointer
 from toolcrib_core.wording import kind_of
-from toolcrib_toolpacks.checks import cross_faults, example_faults, file_faults, template_faults
+from toolcrib_toolpacks.checks import body_faults, cross_faults, example_faults, file_faults, template_faults
 from toolcrib_toolpacks.definitions import definition_of
 from toolcrib_toolpacks.errors import ToolpackViolation
 from toolcrib_toolpacks.file_shape import check_shape
@@ -42,7 +42,10 @@ def read_pack(source: Source, *, root: Path, files: SourceFiles) -> PackReading:
     parts, faults = check_shape(value)
     faults += [*cross_faults(value, parts), *file_faults(parts, file=source.file, files=files)]
     resolved, problems = _resolved(source, value, files)
-    faults += template_faults(parts, input_schema=_schema_of(resolved, "inputSchema"))
+    input_schema = _schema_of(resolved, "inputSchema")
+    faults += template_faults(parts, input_schema=input_schema)
+    if input_schema is not None:
+        faults += body_faults(parts, input_schema=input_schema)
     # What the YAML itself gets wrong is told once, not again as a value of the wrong kind.
     told = {each.path for each in source.document.faults}
     violations += [source.violation(each.path, each.code, each.message) for each in faults if each.path not in told]

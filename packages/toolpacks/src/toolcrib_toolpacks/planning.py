@@ -37,6 +37,7 @@ from toolcrib_toolpacks.model import (
     Toolpack,
 )
 from toolcrib_toolpacks.rendering import Rendering
+from toolcrib_toolpacks.shaping import WITH_BODY, Shaped, shape_input, with_query
 
 _CPU_PER_SECOND = 4
 _MAX_PROCESSES = 64
@@ -86,6 +87,8 @@ class RunPlan:
     env: tuple[str, ...] = ()
     ungranted: tuple[str, ...] = ()
     """Those of the variables that look like secrets: a call needs them to be granted, its plan does not."""
+    body: str | None = None
+    """What stands on standard input or in the body of the request, where the kind is `cli` or `http`."""
     folder: str
     timeout_ms: int
     max_input_bytes: int
@@ -105,6 +108,7 @@ class RunPlan:
             shown |= {"method": self.method, "url": self.url, "headers": list(self.headers)}
         return {
             **shown,
+            "body": self.body,
             "env": list(self.env),
             "ungranted": list(self.ungranted),
             "folder": self.folder,
@@ -223,11 +227,16 @@ def plan_of(pack: Toolpack, arguments: Mapping[str, JsonValue], *, settings: Run
         max_output_bytes=pack.limits.max_output_bytes,
         cached=is_cached(pack),
     )
+    shaped = Shaped()
+    if isinstance(pack.execution, CliExecution | HttpExecution):
+        shaped = shape_input(pack, pack.execution, prepared.rendering, arguments)
+    if not (isinstance(pack.execution, HttpExecution) and pack.execution.method not in WITH_BODY):
+        make = partial(make, body=_unmarked(shaped.content.decode()) or None)
     if isinstance(pack.execution, HttpExecution):
         return make(
             way="request",
             method=pack.execution.method,
-            url=_unmarked(prepared.rendering.text(("execution", "url"), arguments)),
+            url=_unmarked(with_query(prepared.rendering.text(("execution", "url"), arguments), shaped.query)),
             headers=tuple(sorted(pack.execution.headers)),
             network="checked addresses",
             children="none",

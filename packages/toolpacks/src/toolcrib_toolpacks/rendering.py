@@ -24,7 +24,8 @@ class Rendering:
         names = TemplateNames(context=pack.templating.context, env=variables)
         self._env = env
         self._compiled = {
-            place: compile_template(text, use=use_of(place), names=names) for place, text in templates_of(pack).items()
+            place: compile_template(text, use=use_of(place, pack.execution), names=names)
+            for place, text in templates_of(pack).items()
         }
 
     def text(self, place: Place, arguments: Mapping[str, object]) -> str:

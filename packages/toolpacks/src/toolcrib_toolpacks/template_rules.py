@@ -155,6 +155,13 @@ def _unknown(name: str, known: tuple[str, ...], lead: str) -> TemplateError:
     return TemplateError(f"{quoted(name)} is not known in templates.{question}", hint=f"Here {lead} {listed(known)}.")
 
 
+def named_inputs(tree: nodes.Template) -> frozenset[str]:
+    """The properties of the input that a template names."""
+    members: list[nodes.Getattr | nodes.Getitem] = [*tree.find_all(nodes.Getattr), *tree.find_all(nodes.Getitem)]
+    paths = (_path_of(each) for each in members)
+    return frozenset(path[1] for path in paths if path is not None)
+
+
 def absent_inputs(tree: nodes.Template, schema: Mapping[str, Any]) -> tuple[str, ...]:
     """The values of the input that a template uses as if they were there, although a call may leave them out."""
     return tuple(dict.fromkeys(_absent(tree, schema, frozenset())))

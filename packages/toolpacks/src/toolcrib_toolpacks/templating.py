@@ -227,7 +227,7 @@ def _json_body(parts: Iterable[str]) -> str:
             written.append(json.dumps(plain(part.raw), ensure_ascii=False)[1:-1])
         else:
             written.append(part.raw if isinstance(part.raw, JsonText) else str(part))
-    text = "".join(written)
+    text = "".join(written).strip()
     try:
         json.loads(text)
     except ValueError:

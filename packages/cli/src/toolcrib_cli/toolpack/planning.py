@@ -17,7 +17,7 @@ from toolcrib_cli.toolpack.loading import load_tool
 from toolcrib_cli.toolpack.showing import risk_json
 from toolcrib_core import ToolError, count_tokens, validate_arguments
 from toolcrib_core.json_values import thaw
-from toolcrib_core.wording import count
+from toolcrib_core.wording import count, shown
 from toolcrib_toolpacks import Toolpack, plan_of
 
 _ADAPTERS: Final[Mapping[str, tuple[str, str]]] = {
@@ -92,6 +92,8 @@ def _show(told: Mapping[str, Any], forms: Mapping[str, Any]) -> None:
         say(console, f"command: {shlex.join(told['argv'])}")
         say(console, f"may read: {_names(told['reads'])}")
         say(console, f"may write: {_names(told['writes'])}")
+    if told["body"] is not None:
+        say(console, f"{'body' if 'url' in told else 'standard input'}: {shown(told['body'])}")
     say(console, f"folder: {told['folder']}")
     say(console, f"variables: {_names([_variable(name, told['ungranted']) for name in told['env']])}")
     say(console, f"network: {told['network']}; children: {told['children']}")

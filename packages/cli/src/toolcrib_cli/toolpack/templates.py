@@ -107,7 +107,8 @@ echo json_encode(["greeting" => "Hello, " . $input["name"] . "!"]);
 
 _CLI: Final = """\
 # A program and its arguments, never a shell's line. Every item stays one item, whatever the value is.
-# The program must print one JSON document.
+# The input stands on standard input as JSON, and the program prints one JSON document.
+# `input: text|form|args|none` and `output: text|lines|csv` say otherwise.
 execution:
   kind: cli
   cmd: [printf, '{"greeting": "Hello, %s!"}', "{{ input.name }}"]
@@ -119,6 +120,7 @@ execution:
 
 _HTTP: Final = """\
 # One request. POST, PUT and PATCH carry the input as JSON; path and query may be templates, and are escaped.
+# `input: form|text|args|none`, `body` and `select: /data/items` shape what is sent and what is returned.
 execution:
   kind: http
   method: POST

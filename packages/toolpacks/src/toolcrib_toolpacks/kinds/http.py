@@ -6,16 +6,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from toolcrib_core import JsonValue, ToolErrorCategory
-from toolcrib_runtime.guards.json import parse_output
 from toolcrib_runtime.guards.net import FetchResponse, GuardedClient, NetGrant
 from toolcrib_runtime.guards.secrets.scrubbing import Scrubber
-from toolcrib_runtime.outputs import OUTPUT_LIMITS
 from toolcrib_toolpacks.capabilities import may_use_http
 from toolcrib_toolpacks.errors import HttpStatusError
 from toolcrib_toolpacks.model import HttpExecution, Toolpack
 from toolcrib_toolpacks.rendering import Rendering
+from toolcrib_toolpacks.shaping import ACCEPTED, CONTENT_TYPES, WITH_BODY, Shaped, read_output, shape_input, with_query
 
-_WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
 _MAX_EXCERPT: Final = 500
 _NO_CONTENT: Final = 204
 _FIRST_FAILURE: Final = 300
@@ -54,7 +52,7 @@ async def fetch(
     seconds: float,
     scrubber: Scrubber,
 ) -> JsonValue:
-    """Send the request of one call; gives the JSON of its answer, nothing for an answer without content.
+    """Send the request of one call; gives what is read of its answer, nothing for an answer without content.
 
     Raises:
         TemplateError: A value is missing or may not stand where it would.
@@ -62,17 +60,22 @@ async def fetch(
         NetworkError: The request was not made, or not answered; see `GuardedClient.fetch`.
         DeadlineExceeded: Time ran out.
         OutputTooLarge: The answer has more bytes than the pack takes.
-        MalformedOutput: The answer is not JSON.
+        MalformedOutput: The answer is not in the form that the pack says.
     """
     headers = {name: rendering.text(("execution", "headers", name), arguments) for name in execution.headers}
-    sends = execution.method in _WITH_BODY
-    defaults = {"Accept": "application/json", **({"Content-Type": "application/json"} if sends else {})}
+    sends = execution.method in WITH_BODY
+    # JSON as it was measured, unless the pack asks for something else.
+    is_whole = execution.input == "json" and execution.body is None
+    shaped = Shaped(content=body) if is_whole else shape_input(pack, execution, rendering, arguments)
+    content = shaped.content if sends else b""
+    kind = CONTENT_TYPES.get(execution.input) if sends else None
+    defaults = {"Accept": ACCEPTED.get(execution.output, "*/*"), **({} if kind is None else {"Content-Type": kind})}
     given = {name.lower() for name in headers}
     response = await client.fetch(
         execution.method,
-        rendering.text(("execution", "url"), arguments),
+        with_query(rendering.text(("execution", "url"), arguments), shaped.query),
         headers={**{name: value for name, value in defaults.items() if name.lower() not in given}, **headers},
-        content=body if sends else b"",
+        content=content,
         seconds=seconds,
         max_bytes=pack.limits.max_output_bytes,
     )
@@ -80,7 +83,7 @@ async def fetch(
         raise _refused(pack, response, scrubber)
     if response.status == _NO_CONTENT or execution.method == "HEAD":
         return None
-    return parse_output(response.body, what=f"answer to `{pack.tool}`", limits=OUTPUT_LIMITS, scrubber=scrubber)
+    return read_output(response.body, execution, what=f"answer to `{pack.tool}`", scrubber=scrubber)
 
 
 def _refused(pack: Toolpack, response: FetchResponse, scrubber: Scrubber) -> HttpStatusError:
