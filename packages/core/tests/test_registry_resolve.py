@@ -306,6 +306,16 @@ def test_when_all_that_fits_is_deprecated_the_error_says_what_to_do_instead() ->
     assert error.details["sunset"] == "2027-01-31"
 
 
+@pytest.mark.req("AR-2.5")
+@pytest.mark.parametrize(("message", "said"), [("Leaks.", '"Leaks."'), ("Leaks", '"Leaks".'), ("Why?", '"Why?"')])
+def test_a_sentence_of_the_author_keeps_its_own_end(message: str, said: str) -> None:
+    registry = create_registry([deprecated("fs:read@1.0.0", message=message)])
+
+    error = refused(DeprecatedTool, lambda: registry.resolve("fs:read"))
+
+    assert f"Its author says: {said} To use it" in (error.hint or "")
+
+
 @pytest.mark.req("AR-2.5", "D1-3e", "D1-3o")
 @pytest.mark.parametrize(
     ("request_", "options"),

@@ -94,7 +94,7 @@ def _chosen_tool(
     if not fitting:
         outdated = _fitting(members, demands)
         raise (
-            deprecated_tool(trail.chain[0], outdated) if outdated else unknown_version(trail.chain[-1], members, trail)
+            deprecated_tool(trail.chain[0], outdated) if outdated else unknown_version(trail.chain[0], members, trail)
         )
     named = [each for each in fitting if each.id in exact]
     if len(named) == 1:

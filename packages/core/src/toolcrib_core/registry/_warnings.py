@@ -49,7 +49,8 @@ def deprecation_advice(lifecycle: ToolLifecycle) -> tuple[str, ...]:
     if lifecycle.message:
         words = " ".join(lifecycle.message.split())
         quoted = words if len(words) <= _MAX_QUOTED else f"{words[: _MAX_QUOTED - 1]}…"
-        sentences.append(f'Its author says: "{quoted}".')
+        end = "" if quoted.endswith((".", "!", "?", "…")) else "."
+        sentences.append(f'Its author says: "{quoted}"{end}')
     if lifecycle.sunset:
         sentences.append(f"It goes away on {lifecycle.sunset.isoformat()}.")
     return tuple(sentences)
