@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
-from api_documents import chat_like, github_like, payments_like, petstore_like
+from api_documents import chat_like, cluster_like, github_like, payments_like, petstore_like
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from toolcrib_core import ToolError
 from toolcrib_toolsets.errors import InvalidSettings
 from toolcrib_toolsets.types import HttpApi
 from toolcrib_toolsets.types.openapi.operations import KeyPlace, Operation
@@ -137,6 +142,7 @@ def test_a_path_that_would_lead_elsewhere_is_refused(path: str) -> None:
         ({"openapi": "3.1.0", "paths": {"/x": {}}}, "the document has no operation"),
         ({"openapi": "3.1.0", "paths": {1: {}}}, "a key that is not text at `#/paths`"),
         ({"openapi": "3.1.0", "x": [0] * 500_001}, "more than 500,000 values"),
+        ({"openapi": "3.1.0", "x": {"maximum": 2**64}}, "a number of more than 64 bits at `#/x/maximum`"),
     ],
 )
 def test_a_document_that_cannot_be_read_gets_the_place(document: object, message: str) -> None:
@@ -151,7 +157,7 @@ def test_a_document_that_is_too_deep_gets_the_place() -> None:
     for _ in range(200):
         deep = {"a": deep}
 
-    with pytest.raises(InvalidSettings, match="more than 100 deep at `#/components/schemas/Deep/a`"):
+    with pytest.raises(InvalidSettings, match="more than 100 deep at `#/components/schemas/Deep/a/a/a/a/a`"):
         read_api({"openapi": "3.1.0", "components": {"schemas": {"Deep": deep}}})
 
 
@@ -451,3 +457,56 @@ def test_a_deprecated_operation_is_a_deprecated_tool() -> None:
     (operation,) = read_api(_document({"/x": {"get": {"deprecated": True}}}), base_url=BASE).operations
 
     assert operation.definition("api").lifecycle.deprecated
+
+
+def _places(value: object, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in members:
+        yield (*place, key)
+        yield from _places(each, (*place, key))
+
+
+_ODD = st.sampled_from(
+    [
+        None,
+        True,
+        0,
+        1.5,
+        "",
+        "x",
+        "#/",
+        "#/paths",
+        "{a}",
+        "file",
+        [],
+        [[]],
+        [{}],
+        {},
+        {"$ref": 3},
+        {"$ref": "#/"},
+        {"": {}},
+    ]
+)
+_PLACES = st.sampled_from(
+    [
+        (make, place)
+        for make in (github_like, payments_like, chat_like, cluster_like, petstore_like)
+        for place in _places(make())
+    ]
+)
+
+
+@given(_PLACES, _ODD)
+@example((github_like, ("components", "schemas", "milestone")), {"$ref": 3})
+@example((chat_like, ("paths", "/chat.postMessage", "post", "parameters", 4, "collectionFormat")), [])
+@example((petstore_like, ("components", "schemas", "Pet", "required")), [[]])
+def test_a_document_with_anything_in_any_place_is_read_or_refused(where: Any, odd: object) -> None:
+    make, place = where
+    document = make()
+    here: Any = document
+    for key in place[:-1]:
+        here = here[key]
+    here[place[-1]] = odd
+
+    with suppress(ToolError):
+        read_api(document, base_url=BASE)

@@ -146,7 +146,7 @@ def test_an_argument_never_leaves_its_segment_or_its_pair(one: str, two: str) ->
     assert not {"&", "#", " "} & set(url)
 
 
-def test_what_is_not_base64_is_refused_by_name() -> None:
+def test_a_form_that_cannot_be_written_is_refused_by_name() -> None:
     document = {
         "openapi": "3.0.0",
         "paths": {
@@ -165,6 +165,8 @@ def test_what_is_not_base64_is_refused_by_name() -> None:
     }
     operation = read_api(document, base_url="https://x.example").operations[0]
 
+    with pytest.raises(InvalidRequest, match="is not an object"):
+        build_request(operation, {"body": []}, None)
     with pytest.raises(InvalidRequest, match="`photo` is not base64"):
         build_request(operation, {"body": {"photo": {"base64": "ä"}}}, None)
 

@@ -10,7 +10,7 @@ import typer
 from toolcrib_cli.options import JsonOption
 
 _LOOK = "Which toolsets"
-_KEY = "Where the key goes, if the document does not say it"
+_KEY = "Where the key goes, in place of what the document says"
 
 DatabaseOption = Annotated[
     str | None,
@@ -116,7 +116,10 @@ def import_openapi(
         Path, typer.Argument(metavar="FILE", help="An OpenAPI document (2.0, 3.0, 3.1, 3.2) in JSON or YAML.")
     ],
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="1 to 24 letters, digits and hyphens.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="NAME", help="1 to 24 letters, digits and hyphens; only `--dry-run` needs none.", show_default=False
+        ),
     ] = None,
     *,
     only: Annotated[

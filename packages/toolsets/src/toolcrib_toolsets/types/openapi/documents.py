@@ -20,7 +20,9 @@ MAX_REFERENCES: Final = 20
 """How many references may lead from one to the next."""
 
 VERSIONS: Final = ("2.0", "3.0", "3.1", "3.2")
-_PLACE_DEPTH: Final = 4  # keys of a place that an error names
+_LEAST: Final = -(2**63)
+_MOST: Final = 2**64 - 1
+_PLACE_DEPTH: Final = 8  # keys of a place that an error names
 _Model = TypeVar("_Model", bound=BaseModel)
 _VERSION: Final = re.compile(r"(\d\.\d)(?:\.\d+)?(?:[-+].*)?")
 
@@ -138,5 +140,7 @@ def _check_bounds(given: Mapping[str, Any]) -> None:
                 raise InvalidSettings.because(f"the document has a key that is not text at {quoted(place)}")
             named = depth < _PLACE_DEPTH
             waiting += [(value, depth + 1, f"{place}/{name}" if named else place) for name, value in each.items()]
+        elif isinstance(each, int) and not _LEAST <= each <= _MOST:
+            raise InvalidSettings.because(f"the document has a number of more than 64 bits at {quoted(place)}")
         elif isinstance(each, list):
             waiting += [(value, depth + 1, place) for value in each]

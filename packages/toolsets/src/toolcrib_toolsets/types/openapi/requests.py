@@ -94,8 +94,10 @@ def encode_body(body: Body, value: Any) -> tuple[bytes, str]:
     """The bytes of a body, and its content type.
 
     Raises:
-        InvalidRequest: The base64 in it is none.
+        InvalidRequest: It is a form and not an object, or something in it is not base64.
     """
+    if body.kind in ("form", "multipart") and not isinstance(value, dict):
+        raise InvalidRequest(f"The argument {quoted(BODY)} is not an object, and is sent as a form.")
     match body.kind:
         case "json":
             return orjson.dumps(value), body.media_type

@@ -97,7 +97,9 @@ class SchemaTranslator:
         return dict(sorted(found.items()))
 
     def _value(self, name: str, value: Any) -> Any:
-        if name == "$ref" and isinstance(value, str):
+        if name == "$ref":
+            if not isinstance(value, str):
+                raise OperationRefused("the `$ref` of one of its schemas is not text")
             return f"#/$defs/{self._name(value)}"
         form = APPLICATORS.get(name)
         if form == "one" and isinstance(value, (dict, bool)):
@@ -125,9 +127,9 @@ class SchemaTranslator:
         properties = given.get("properties")
         if not isinstance(properties, Mapping):
             return
-        hidden = {
+        hidden = [
             name for name, each in properties.items() if isinstance(each, Mapping) and each.get("readOnly") is True
-        }
+        ]
         if hidden:
             schema["properties"] = {name: each for name, each in schema["properties"].items() if name not in hidden}
             if isinstance(schema.get("required"), list):

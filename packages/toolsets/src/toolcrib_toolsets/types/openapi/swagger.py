@@ -104,7 +104,7 @@ def _style(given: Mapping[str, Any], styles: Mapping[str, str]) -> dict[str, Any
     chosen = given.get("collectionFormat", "csv")
     if chosen == "multi" and styles is _QUERY_STYLES:
         return {"style": "form", "explode": True}
-    if chosen not in styles:
+    if not isinstance(chosen, str) or chosen not in styles:
         raise OperationRefused(f"{quoted(str(given.get('name')))} has the collectionFormat {quoted(str(chosen))}")
     return {"style": styles[chosen], "explode": False}
 
