@@ -33,7 +33,7 @@ for pack in loader.list():
 """
 
 
-@pytest.mark.req("TP-1")
+@pytest.mark.req("TP-1", "D0-0b", "D0-1a", "D0-1b", "D0-1c", "D0-1g", "D0-1h", "D0-1i")
 def test_the_program_of_the_source_document_works_as_written(tmp_path: Path) -> None:
     write(tmp_path / "good", {"id": "b.two"}, name="one")
     write(tmp_path / "good/deeper", {"id": "a.one", "execution": CLI, "caps": CHILDREN}, name="two")
@@ -49,7 +49,7 @@ def test_the_program_of_the_source_document_works_as_written(tmp_path: Path) -> 
     assert bad.returncode == 1
 
 
-@pytest.mark.req("TP-1")
+@pytest.mark.req("TP-1", "D0-0a", "D0-1d")
 def test_packs_are_found_in_every_folder_beneath_but_not_in_hidden_ones_or_those_of_package_tools(
     tmp_path: Path,
 ) -> None:
@@ -65,7 +65,7 @@ def test_packs_are_found_in_every_folder_beneath_but_not_in_hidden_ones_or_those
     assert found == [("a.n0", "p0.tool.yaml"), ("a.n1", "x/y/z/p1.tool.yaml")]
 
 
-@pytest.mark.req("TP-1")
+@pytest.mark.req("TP-1", "D0-1j", "D0-1k")
 def test_a_pack_is_had_by_its_id_in_any_spelling_and_a_wrong_id_is_a_key_error(tmp_path: Path) -> None:
     write(tmp_path)
     loader = ToolpackLoader()
@@ -219,7 +219,7 @@ def test_a_folder_that_is_loaded_again_is_read_anew_and_one_within_another_has_n
     assert [(each.id, each.timeout_ms) for each in loader.list()] == [("weather.forecast", 7)]
 
 
-@pytest.mark.req("TP-10")
+@pytest.mark.req("TP-10", "D0-2q", "D0-3g", "D0-4c")
 def test_an_id_in_two_files_is_refused_and_both_files_are_named(tmp_path: Path) -> None:
     write(tmp_path / "x", name="one")
     write(tmp_path / "y", name="two")
@@ -232,7 +232,7 @@ def test_an_id_in_two_files_is_refused_and_both_files_are_named(tmp_path: Path) 
     assert "x/one.tool.yaml" in second.message
 
 
-@pytest.mark.req("TP-11")
+@pytest.mark.req("TP-11", "D0-3a", "D0-3c")
 @pytest.mark.fault("C4")
 def test_every_fault_of_every_file_is_told_with_file_line_path_code_and_message(tmp_path: Path) -> None:
     write_text(
@@ -255,7 +255,7 @@ def test_every_fault_of_every_file_is_told_with_file_line_path_code_and_message(
     ]
 
 
-@pytest.mark.req("TP-11", "CT-7")
+@pytest.mark.req("TP-11", "CT-7", "D0-3c")
 def test_the_error_is_data_and_prints_one_line_for_each_fault(tmp_path: Path) -> None:
     write(tmp_path, {"timeoutMs": True, "execution.kind": "pyton"})
 
@@ -278,7 +278,7 @@ def test_the_error_is_data_and_prints_one_line_for_each_fault(tmp_path: Path) ->
     assert str(tmp_path) not in json.dumps(error.to_dict())
 
 
-@pytest.mark.req("TP-12")
+@pytest.mark.req("TP-12", "D0-3j")
 def test_a_pack_cannot_be_changed_in_any_depth(tmp_path: Path) -> None:
     write(
         tmp_path,
@@ -327,7 +327,7 @@ def test_the_content_hash_tells_what_a_pack_does_and_not_where_or_how_it_is_writ
     assert len({one, three, four}) == 3
 
 
-@pytest.mark.req("TP-12")
+@pytest.mark.req("TP-12", "D0-0f")
 def test_a_snapshot_is_the_same_bytes_in_another_place_written_in_another_order(tmp_path: Path) -> None:
     packs = {f"p{number}": {"id": f"a.t{number}"} for number in range(5)}
     for name, changes in packs.items():
@@ -442,7 +442,7 @@ def test_a_file_that_cannot_be_read_is_told_and_not_raised(tmp_path: Path) -> No
     assert found == [("d/d/d/d/d/d/d/d/", "too-deep"), ("pipe.tool.yaml", "no-file")]
 
 
-@pytest.mark.req("TP-13")
+@pytest.mark.req("TP-13", "D0-0b", "D0-3i")
 def test_a_loaded_pack_is_of_the_exported_type(tmp_path: Path) -> None:
     write(tmp_path)
 

@@ -64,7 +64,7 @@ def load(files: dict[str, bytes]) -> int:
     return len(error.violations)
 
 
-@pytest.mark.req("TP-11")
+@pytest.mark.req("TP-11", "D0-3b", "D0-3d")
 @_quickly
 @given(st.binary(max_size=300))
 def test_any_bytes(data: bytes) -> None:
@@ -78,7 +78,7 @@ def test_any_text_that_looks_like_yaml(text: str) -> None:
     load({f"a{SUFFIX}": text.encode("utf-8", "replace")})
 
 
-@pytest.mark.req("TP-11")
+@pytest.mark.req("TP-11", "D0-3b")
 @_quickly
 @given(st.dictionaries(_keys, _values, max_size=8), _values)
 def test_any_mapping_beside_any_other_file(document: dict[str, Any], other: object) -> None:
@@ -140,3 +140,35 @@ def test_the_worst_files_take_bounded_memory() -> None:
         tracemalloc.stop()
 
     assert most < MAX_MEMORY
+
+
+_TYPES = {"array", "boolean", "integer", "null", "number", "object", "string"}
+
+
+def _is_type(value: object) -> bool:
+    if isinstance(value, list):
+        names = {str(each) for each in value}
+        return 0 < len(names) == len(value) and names <= _TYPES
+    return value in _TYPES
+
+
+@pytest.mark.req("TP-9", "D0-4h")
+@given(
+    value=st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-9, 9),
+        st.text(alphabet="abjorst", max_size=8),
+        st.lists(st.sampled_from(["string", "null", "text", 1]), max_size=3),
+    ).filter(lambda value: not _is_type(value)),
+    key=st.sampled_from(["inputSchema", "outputSchema"]),
+)
+@_quickly
+def test_any_value_of_type_that_is_none_is_refused(value: object, key: str) -> None:
+    schema = {"type": "object", "properties": {"x": {"type": value}}}
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / f"a{SUFFIX}").write_text(json.dumps(pack_with({key: schema})), encoding="utf-8")
+        with pytest.raises(ToolpackValidationError) as caught:
+            ToolpackLoader().load_dir(folder)
+
+    assert all(each.path.startswith(f"{key}.properties.x.type") for each in caught.value.violations)

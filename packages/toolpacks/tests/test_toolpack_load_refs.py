@@ -28,7 +28,7 @@ def inputs(folder: Path, schema: dict[str, Any]) -> dict[str, Any]:
     return loaded(folder).input_schema
 
 
-@pytest.mark.req("TP-9")
+@pytest.mark.req("TP-9", "D0-1e", "D0-4a")
 def test_a_schema_that_is_only_a_reference_to_a_file_becomes_what_is_in_the_file(tmp_path: Path) -> None:
     write_json(tmp_path, "schemas/city.json", {"$schema": "https://json-schema.org/draft/2020-12/schema", **CITY})
 
@@ -38,7 +38,7 @@ def test_a_schema_that_is_only_a_reference_to_a_file_becomes_what_is_in_the_file
     assert "$ref" not in schema
 
 
-@pytest.mark.req("TP-9")
+@pytest.mark.req("TP-9", "D0-2zb")
 @pytest.mark.parametrize("reference", ["../common.yaml", "./../common.yaml#", "../common.yaml#/"])
 def test_a_reference_is_relative_to_the_file_it_stands_in(tmp_path: Path, reference: str) -> None:
     write_text(tmp_path, "common.yaml", "type: object\nproperties:\n  city: {$ref: parts/city.yml}\n")
@@ -51,7 +51,7 @@ def test_a_reference_is_relative_to_the_file_it_stands_in(tmp_path: Path, refere
     assert not is_valid(schema, {"city": "U"})
 
 
-@pytest.mark.req("TP-9")
+@pytest.mark.req("TP-9", "D0-2zb", "D0-4a")
 def test_a_chain_over_many_files_is_followed(tmp_path: Path) -> None:
     for number in range(40):
         write_json(tmp_path, f"s{number}.json", {"allOf": [{"$ref": f"s{number + 1}.json"}]})
@@ -195,7 +195,7 @@ def test_two_files_with_parts_of_the_same_name_are_told_apart(tmp_path: Path) ->
     assert not any(is_valid(schema, each) for each in ({"a": 1}, {"b": "x"}, {"c": 1}))
 
 
-@pytest.mark.req("TP-9")
+@pytest.mark.req("TP-9", "D0-2z")
 @pytest.mark.fault("C5")
 @pytest.mark.parametrize(
     ("reference", "code"),
@@ -245,7 +245,7 @@ def test_a_reference_that_leads_out_or_nowhere_is_refused(tmp_path: Path, refere
     assert found[0].line > 1
 
 
-@pytest.mark.req("TP-9", "TP-11")
+@pytest.mark.req("TP-9", "TP-11", "D0-2za", "D0-2zc")
 def test_what_is_wrong_in_a_file_that_is_referred_to_is_told_with_that_file_and_its_line(tmp_path: Path) -> None:
     write_text(tmp_path, "one.yaml", "type: object\nproperties:\n  a:\n    type: strng\n  a: {}\n")
     write_text(tmp_path, "two.json", '{\n\t"type": "object",\n\t"properties": {\n\t\t"b": {"type": "nothing"}}}')
@@ -301,7 +301,7 @@ def test_an_input_schema_that_lets_in_only_objects_says_so_at_its_top(tmp_path: 
     assert inputs(tmp_path, schema)["type"] == "object"
 
 
-@pytest.mark.req("TP-9", "CT-2")
+@pytest.mark.req("TP-9", "CT-2", "D0-1f", "D0-2za")
 def test_a_file_of_an_older_dialect_is_judged_by_it_before_it_is_upgraded(tmp_path: Path) -> None:
     write_json(tmp_path, "old.json", {"$schema": DRAFT_7, "definitions": {"a": {"exclusiveMinimum": True}}})
     properties = {each: {"$ref": "old.json#/definitions/a"} for each in "ab"}
@@ -312,7 +312,7 @@ def test_a_file_of_an_older_dialect_is_judged_by_it_before_it_is_upgraded(tmp_pa
     ]
 
 
-@pytest.mark.req("TP-9", "CT-2")
+@pytest.mark.req("TP-9", "CT-2", "D0-0c", "D0-1f", "D0-3f", "D0-4g")
 @pytest.mark.parametrize(
     ("schema", "path"),
     [

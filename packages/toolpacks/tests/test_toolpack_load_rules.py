@@ -22,7 +22,7 @@ URL = {"kind": "http", "url": "https://example.com/"}
 REQUIRED = ["id", "version", "deterministic", "timeoutMs", "limits", "inputSchema", "outputSchema", "execution"]
 
 
-@pytest.mark.req("TP-3")
+@pytest.mark.req("TP-3", "D0-2a", "D0-2f", "D0-3e", "D0-4c")
 @pytest.mark.parametrize("key", REQUIRED)
 def test_a_key_that_every_pack_needs_is_missed(tmp_path: Path, key: str) -> None:
     write(tmp_path, {key: GONE})
@@ -30,7 +30,7 @@ def test_a_key_that_every_pack_needs_is_missed(tmp_path: Path, key: str) -> None
     assert places(tmp_path) == [(key, "missing-key")]
 
 
-@pytest.mark.req("TP-3")
+@pytest.mark.req("TP-3", "D0-2r")
 def test_every_optional_key_is_kept(tmp_path: Path) -> None:
     write(
         tmp_path,
@@ -64,7 +64,7 @@ def test_every_optional_key_is_kept(tmp_path: Path) -> None:
     assert pack.metadata == {"owner": "me"}
 
 
-@pytest.mark.req("TP-3")
+@pytest.mark.req("TP-3", "D0-0d", "D0-4b")
 @pytest.mark.fault("C4")
 @pytest.mark.parametrize(
     ("changes", "path", "code", "hint"),
@@ -94,7 +94,7 @@ def test_a_key_that_does_not_belong_is_refused_with_the_one_that_was_meant(
     assert hint in found.message
 
 
-@pytest.mark.req("TP-4")
+@pytest.mark.req("TP-4", "D0-2b")
 @pytest.mark.parametrize("tool_id", ["a.b", "pkg.tool", "planner.multi_perspective", "hitl.outline-review", "a1.b2.c3"])
 def test_an_id_of_dotted_lower_case_segments_is_taken(tmp_path: Path, tool_id: str) -> None:
     write(tmp_path, {"id": tool_id})
@@ -102,7 +102,7 @@ def test_an_id_of_dotted_lower_case_segments_is_taken(tmp_path: Path, tool_id: s
     assert loaded(tmp_path).id == tool_id
 
 
-@pytest.mark.req("TP-4")
+@pytest.mark.req("TP-4", "D0-2b", "D0-4d")
 @pytest.mark.parametrize(
     "tool_id", ["tool", "a:b", "mcp.tool:docs", "A.b", "a..b", ".a.b", "a.b.", "a.-b", "a.b_", "a b.c", "ä.b", "a.b\n"]
 )
@@ -112,7 +112,7 @@ def test_any_other_id_is_refused(tmp_path: Path, tool_id: str) -> None:
     assert places(tmp_path) == [("id", "bad-id")]
 
 
-@pytest.mark.req("TP-4")
+@pytest.mark.req("TP-4", "D0-2c")
 @pytest.mark.parametrize("version", ["1.0.0", "0.0.1", "1.0.0-x.7.z.92", "1.0.0-rc.1+build.5", "10.20.30"])
 def test_a_version_by_semver_is_taken(tmp_path: Path, version: str) -> None:
     write(tmp_path, {"version": version})
@@ -120,7 +120,7 @@ def test_a_version_by_semver_is_taken(tmp_path: Path, version: str) -> None:
     assert loaded(tmp_path).version == version
 
 
-@pytest.mark.req("TP-4")
+@pytest.mark.req("TP-4", "D0-2c", "D0-4d")
 @pytest.mark.parametrize(
     "version", ["v1.0.0", "01.2.3", "1!1.0.0", " 1.2.3 ", "1.0.0.post1", "1.0", "1", "1.0.0-", "latest", "1.2.3\n", ""]
 )
@@ -144,7 +144,7 @@ def test_a_version_that_yaml_reads_as_a_number_is_refused_with_the_advice_to_quo
     assert version is True or "put it in quotes" in found.message
 
 
-@pytest.mark.req("TP-4")
+@pytest.mark.req("TP-4", "D0-2d")
 @given(
     st.from_regex(
         r"(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})(-(a|b|rc)(0|[1-9][0-9]?))?", fullmatch=True
@@ -166,7 +166,7 @@ def test_a_version_that_only_semver_can_express_is_taken() -> None:
     assert parse_version("1.0.0-x.7.z.92") is not None
 
 
-@pytest.mark.req("TP-5")
+@pytest.mark.req("TP-5", "D0-2e", "D0-2g")
 @pytest.mark.parametrize("key", ["timeoutMs", "limits.maxInputBytes", "limits.maxOutputBytes"])
 @pytest.mark.parametrize(
     ("value", "code"),
@@ -188,7 +188,7 @@ def test_a_number_must_be_a_positive_integer_within_bounds(tmp_path: Path, key: 
     assert places(tmp_path) == [(key, code)]
 
 
-@pytest.mark.req("TP-6")
+@pytest.mark.req("TP-6", "D0-0e", "D0-2h", "D0-2j", "D0-2o", "D0-2p")
 @pytest.mark.parametrize(
     ("execution", "caps", "model"),
     [
@@ -220,7 +220,9 @@ def test_whether_a_private_address_may_be_reached_is_not_for_the_file_to_say(tmp
     assert loaded(tmp_path).execution["url"] == url
 
 
-@pytest.mark.req("TP-6", "TP-11")
+@pytest.mark.req(
+    "TP-6", "TP-11", "D0-2i", "D0-2j", "D0-2k", "D0-2l", "D0-2m", "D0-2n", "D0-2o", "D0-2p", "D0-3h", "D0-4f"
+)
 @pytest.mark.parametrize(
     ("execution", "found"),
     [
@@ -273,7 +275,7 @@ def test_what_does_not_fit_its_kind_is_refused(
     assert places(tmp_path / "packs") == [found]
 
 
-@pytest.mark.req("TP-7")
+@pytest.mark.req("TP-7", "D0-2s", "D0-2t", "D0-2u", "D0-4e")
 @pytest.mark.parametrize(
     ("changes", "found"),
     [
@@ -313,7 +315,7 @@ def test_a_kind_may_do_what_it_needs_without_capabilities(tmp_path: Path, execut
     assert loaded(tmp_path).execution["kind"] == execution["kind"]
 
 
-@pytest.mark.req("TP-8")
+@pytest.mark.req("TP-8", "D0-2v", "D0-2w", "D0-2x", "D0-4e")
 @pytest.mark.fault("C9")
 @pytest.mark.parametrize(
     ("changes", "found"),
@@ -343,7 +345,7 @@ def test_variables_and_templates_are_checked(tmp_path: Path, changes: dict[str, 
     assert places(tmp_path) == [found]
 
 
-@pytest.mark.req("TP-8")
+@pytest.mark.req("TP-8", "D0-2y")
 def test_a_context_that_is_not_json_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path)
     path.write_text(f"{path.read_text()}templating:\n  context:\n    day: 2024-01-01\n    x: !!set {{a, b}}\n")
@@ -407,7 +409,7 @@ def test_values_have_bounds(tmp_path: Path, changes: dict[str, Any], path: str, 
     assert places(tmp_path) == [(path, code)]
 
 
-@pytest.mark.req("TP-3")
+@pytest.mark.req("TP-3", "D0-4b")
 def test_a_file_in_the_older_dialect_of_others_is_refused_as_a_whole(tmp_path: Path) -> None:
     write_text(
         tmp_path,

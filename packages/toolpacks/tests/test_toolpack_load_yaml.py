@@ -63,7 +63,7 @@ def test_a_bomb_is_refused_before_it_goes_off(tmp_path: Path, text: str, code: s
     assert len(found) <= 120
 
 
-@pytest.mark.req("TP-3", "TP-11")
+@pytest.mark.req("TP-3", "TP-11", "D0-3d")
 @pytest.mark.fault("C2")
 @pytest.mark.parametrize(
     ("text", "found"),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from toolcrib_core import InvalidArguments, ToolError, parse_version, validate_value
+from toolcrib_core import InvalidArguments, InvalidOutput, ToolError, parse_version, validate_value
 from toolcrib_core.schema.pointers import split_pointer
 from toolcrib_core.wording import nearest, quoted
 from toolcrib_runtime.errors import BlockedAddress, InvalidUrl, JsonPathError
@@ -146,7 +146,7 @@ def example_faults(
 def _violations(schema: Mapping[str, Any], value: object, what: str) -> Sequence[Mapping[str, str]]:
     try:
         validate_value(schema, value, what=what)
-    except InvalidArguments as failure:
+    except (InvalidArguments, InvalidOutput) as failure:
         found: Sequence[Mapping[str, str]] = failure.details["violations"]  # type: ignore[assignment]  # JSON
         return found
     return ()
