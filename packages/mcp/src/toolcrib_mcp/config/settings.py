@@ -271,7 +271,7 @@ class GatewaySettings(SettingsModel):
     limits: GatewayLimits = GatewayLimits()
     """How much is taken from servers."""
     cache_stable: bool = False
-    """Whether a client gets the tools it has seen before first and unchanged, for the sake of its prompt cache."""
+    """Whether a client gets the tools that it has seen or run first and unchanged, for the sake of its prompt cache."""
     browse_limit: Annotated[int, Field(ge=5, le=50)] = 8
     """How many tools a search shows when the client names no number."""
     whole_tokens: Annotated[int, Field(ge=200, le=100_000)] = 4_000
