@@ -39,6 +39,7 @@ _PENDING: dict[str, str | None] = {
     "CT-12": None,
     "CT-15": None,
     "CT-20": None,
+    "CT-26": None,
     "CT-22": None,
     "CT-23": None,
     "CT-7": None,

@@ -17,11 +17,13 @@ def _report(covered: object, statements: object) -> str:
 
 
 @pytest.mark.parametrize("value", ["0.5", "90", "99.99", "100"])
+@pytest.mark.req("D2-8e")
 def test_a_percentage_is_a_baseline(value: str) -> None:
     assert read_baseline(f'{{"line_coverage_percent": {value}}}') == float(value)
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "100.01", "101", '"90"', "NaN", "Infinity", "true", "null", "[90]", "{}"])
+@pytest.mark.req("D2-8e")
 def test_anything_else_is_refused(value: str) -> None:
     with pytest.raises(CoverageError, match="must be a number with 0 < x <= 100"):
         read_baseline(f'{{"line_coverage_percent": {value}}}')
@@ -37,6 +39,7 @@ def test_the_committed_baseline_is_valid() -> None:
     assert read_baseline(BASELINE.read_text("utf-8")) > 0
 
 
+@pytest.mark.req("D2-8d")
 def test_the_total_is_made_of_lines_alone() -> None:
     assert read_total(_report(3, 4)) == 75.0
 
@@ -52,11 +55,13 @@ def test_the_same_or_more_coverage_passes() -> None:
     assert verdict(97.5, 90.0) is None
 
 
+@pytest.mark.req("D2-8c")
 def test_less_coverage_fails_and_is_not_shown_rounded_up() -> None:
     assert verdict(89.9999, 90.0) == "line coverage fell to 89.99 %, below the reviewed 90.00 %"
 
 
 @pytest.mark.parametrize(("covered", "code"), [(89, 1), (90, 0)])
+@pytest.mark.req("D2-8c")
 def test_the_command_fails_only_below_the_baseline(tmp_path: Path, covered: int, code: int) -> None:
     report, baseline = tmp_path / "report.json", tmp_path / "baseline.json"
     report.write_text(_report(covered, 100), "utf-8")

@@ -149,6 +149,7 @@ async def test_the_examples_of_the_reference_give_what_it_says(folder: Path) -> 
 
 
 @pytest.mark.req("CP-3", "CP-12", "CP-11")
+@pytest.mark.req("D2-1b", "D2-2l", "D2-2m", "D2-2o")
 async def test_calls_of_earlier_contracts_are_told_what_takes_their_place(folder: Path) -> None:
     async with tools(folder) as served:
         legacy = await served.refused("output", LEGACY)
@@ -211,11 +212,13 @@ async def test_calls_of_earlier_contracts_are_told_what_takes_their_place(folder
 
 
 @pytest.mark.req("CP-2")
+@pytest.mark.req("D2-1m")
 async def test_the_schemas_say_every_field_of_every_item(folder: Path) -> None:
     async with tools(folder) as served:
         listed = {each.name: each for each in (await served.client.list_tools()).tools}
 
     assert set(listed) == {"input", "output"}
+    assert listed["output"].input_schema["properties"]["action"]["enum"] == ["list", "read"]
     document = listed["input"].input_schema["properties"]["document"]
     section = document["properties"]["sections"]["items"]
     for name, shape, required in (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pack_cases import Bench, document, ref, section
 
@@ -9,6 +11,34 @@ from toolcrib_contextpacks import PackStateRefused, read_document
 from toolcrib_contextpacks.finalize import verdict_of
 
 pytestmark = pytest.mark.req("CP-14")
+
+
+@pytest.mark.req("D2-3a", "D2-3c", "D2-3h")
+@pytest.mark.parametrize("key", ["scope", "findings", "qa"])
+def test_each_required_section_is_missed(packs: Bench, key: str) -> None:
+    texts = {"scope": "All.", "findings": "Some.", "qa": "verdict: pass"}
+    rest = [section(each, text) for each, text in texts.items() if each != key]
+
+    error = packs.refused("input", action="write", document=document(*rest, status="finalized"))
+
+    assert (error["code"], error["details"]["missing_sections"]) == ("finalize_validation", [key])
+
+
+@pytest.mark.req("D2-3b", "D2-3d", "D2-3i")
+@pytest.mark.parametrize("key", ["scope", "findings"])
+def test_a_description_a_reference_or_a_diagram_is_substance_and_a_title_is_none(packs: Bench, key: str) -> None:
+    other = section("findings" if key == "scope" else "scope")
+    diagram = {"key": "flow", "title": "Flow", "mermaid": "graph TD; A-->B"}
+
+    def finalize(part: dict[str, Any], call: Any) -> Any:
+        return call(document=document(other, part, section("qa", "verdict: pass"), status="finalized"))
+
+    for part in (section(key, "Text."), section(key, None, refs=[ref()]), section(key, None, diagrams=[diagram])):
+        made = finalize(part, lambda **given: packs.input("write", **given))
+        assert made["status"] == "finalized"
+    for part in (section(key, None), section(key, " \n")):
+        error = finalize(part, lambda **given: packs.refused("input", action="write", **given))
+        assert error["details"]["missing_fields"] == [f"{key}.content"]
 
 
 def test_a_pack_that_is_ready_is_finalized_when_it_is_made_or_later(packs: Bench) -> None:
@@ -21,6 +51,7 @@ def test_a_pack_that_is_ready_is_finalized_when_it_is_made_or_later(packs: Bench
 
 
 @pytest.mark.fault("G5")
+@pytest.mark.req("D2-3c", "D2-3e", "D2-3f", "D2-3g", "D2-3h", "D2-3i", "D2-3j", "D2-7.60a", "D2-7.60b", "D2-7.60c")
 def test_everything_that_is_missing_is_told_at_once(packs: Bench) -> None:
     unready = document(
         section("scope", "   "),
@@ -49,6 +80,7 @@ def test_everything_that_is_missing_is_told_at_once(packs: Bench) -> None:
     assert packs.input("list")["count"] == 0
 
 
+@pytest.mark.req("D2-3k")
 def test_a_draft_may_lack_all_of_that(packs: Bench) -> None:
     made = packs.input("write", document=document(section("notes", refs=[ref("gone", path="src/none.py")])))
 
@@ -120,6 +152,7 @@ def test_a_verdict_may_stand_in_a_title_or_a_reason_of_the_section() -> None:
 
 
 @pytest.mark.fault("G5")
+@pytest.mark.req("D2-3l")
 def test_a_finalized_pack_is_changed_only_by_saying_what_it_is_to_be(packs_anywhere: Bench) -> None:
     made = packs_anywhere.input("write", document=document(status="finalized"))
 

@@ -41,6 +41,7 @@ def test_times_are_told_as_exactly_as_they_are() -> None:
 
 
 @pytest.mark.req("CP-6")
+@pytest.mark.req("D2-1n", "D2-1q", "D2-1u", "D2-1v", "D2-7.58a", "D2-7.58b", "D2-7.58c")
 def test_lists_hide_what_has_expired_and_show_it_in_its_grace_when_asked(packs_anywhere: Bench) -> None:
     for name, minutes in (("long", 600), ("soon", 24), ("gone", 5)):
         packs_anywhere.input("write", document=document(name=name, ttl_minutes=minutes))
@@ -64,6 +65,7 @@ def test_lists_hide_what_has_expired_and_show_it_in_its_grace_when_asked(packs_a
 
 
 @pytest.mark.req("CP-6")
+@pytest.mark.req("D2-1o", "D2-1w")
 def test_markdown_warns_of_what_expires_soon_or_has_expired(packs: Bench) -> None:
     made = packs.input("write", document=document(ttl_minutes=10))
 
@@ -109,6 +111,7 @@ def test_a_ttl_counts_from_now_and_an_extension_from_the_later_of_now_and_expiry
 
 @pytest.mark.req("CP-5", "CP-12")
 @pytest.mark.parametrize("given", [{}, {"ttl_minutes": 5, "extend_minutes": 5}])
+@pytest.mark.req("D2-1l")
 def test_ttl_takes_exactly_one_of_two(packs: Bench, given: dict[str, int]) -> None:
     error = packs.refused("input", action="ttl", id="pk_abcd2345", **given)
 

@@ -81,6 +81,7 @@ for life in range(int(sys.argv[2])):
 
 @pytest.mark.slow
 @pytest.mark.fault("G4")
+@pytest.mark.req("D2-7.62g")
 def test_eight_writers_of_one_document_lose_no_write() -> None:
     # In memory where there is such a folder: this is about turns, and waiting for the disk 800 times proves nothing.
     memory = "/dev/shm" if Path("/dev/shm").is_dir() else None

@@ -34,6 +34,7 @@ def test_an_expired_name_does_not_block_a_new_pack_and_both_can_be_read(packs_an
 
 
 @pytest.mark.req("CP-6")
+@pytest.mark.req("D2-1r", "D2-1s", "D2-1u")
 def test_a_read_with_a_freshness_means_a_pack_of_that_freshness(packs_anywhere: Bench) -> None:
     old, new = _replaced(packs_anywhere)
 

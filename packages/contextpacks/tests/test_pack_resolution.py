@@ -31,6 +31,7 @@ def _selected(packs: Bench) -> tuple[str, str, str, str]:
     return found["id"], found["selected_by"], found["selected_revision"], found["selected_status"]
 
 
+@pytest.mark.req("D2-1x", "D2-7.59a")
 def test_a_finalized_pack_comes_before_a_later_draft(packs_anywhere: Bench) -> None:
     _adopt(packs_anywhere, "pk_aaaaaaaa", status="finalized")
     _adopt(packs_anywhere, "pk_bbbbbbbb", updated=50, revision=9)
@@ -43,6 +44,7 @@ def test_a_finalized_pack_comes_before_a_later_draft(packs_anywhere: Bench) -> N
     )
 
 
+@pytest.mark.req("D2-1y", "D2-1z", "D2-7.59a")
 def test_within_a_status_the_latest_comes_first_then_the_highest_revision(packs: Bench) -> None:
     _adopt(packs, "pk_aaaaaaaa", revision=7)
     _adopt(packs, "pk_bbbbbbbb", updated=5, revision=2)
@@ -51,6 +53,7 @@ def test_within_a_status_the_latest_comes_first_then_the_highest_revision(packs:
     assert _selected(packs) == ("pk_cccccccc", "name_latest_draft_updated_at_then_revision", "3", "draft")
 
 
+@pytest.mark.req("D2-1za", "D2-7.59b")
 def test_a_tie_is_ambiguous_and_names_the_candidates_of_the_tie_alone(packs_anywhere: Bench) -> None:
     _adopt(packs_anywhere, "pk_bbbbbbbb", updated=5)
     _adopt(packs_anywhere, "pk_aaaaaaaa", updated=5)

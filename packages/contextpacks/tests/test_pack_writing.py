@@ -20,6 +20,7 @@ ACTIONS = ["list", "get", "write", "ttl", "delete"]
 
 
 @pytest.mark.req("CP-1", "CP-17")
+@pytest.mark.req("D2-1a", "D2-1h")
 def test_a_write_without_a_name_makes_a_pack_that_can_be_read_back(packs_anywhere: Bench) -> None:
     sent = document(
         section("plan", None, refs=[ref(title="T", why="W", group="g")], diagrams=[_diagram()]),
@@ -46,6 +47,7 @@ def test_a_write_without_a_name_makes_a_pack_that_can_be_read_back(packs_anywher
     assert found["expires_at"] == "2027-01-16T08:00:00Z"
 
 
+@pytest.mark.req("D2-1c")
 def test_an_update_replaces_everything_and_counts_the_revision(packs_anywhere: Bench) -> None:
     made = packs_anywhere.input("write", document=document(name="auth-fix", brief="Gone soon.", tags=["t"]))
     packs_anywhere.clock.turn(60)
@@ -76,6 +78,7 @@ def test_what_get_gives_can_be_written_back_as_it_is(packs: Bench) -> None:
 
 
 @pytest.mark.req("CP-12")
+@pytest.mark.req("D2-1g", "D2-2g")
 def test_an_update_without_the_expected_revision_says_what_it_needs(packs: Bench) -> None:
     made = packs.input("write", document=document())
 
@@ -85,6 +88,7 @@ def test_an_update_without_the_expected_revision_says_what_it_needs(packs: Bench
     assert error["details"]["required_fields"] == ["expected_revision"]
 
 
+@pytest.mark.req("D2-1f", "D2-1h", "D2-2h")
 def test_a_new_pack_with_an_expected_revision_is_refused(packs: Bench) -> None:
     error = packs.refused("input", action="write", expected_revision=1, document=document())
 
@@ -93,6 +97,7 @@ def test_a_new_pack_with_an_expected_revision_is_refused(packs: Bench) -> None:
 
 
 @pytest.mark.req("CP-13", "CP-12")
+@pytest.mark.req("D2-7.62a", "D2-7.62b", "D2-7.62c", "D2-7.62d", "D2-7.62f")
 def test_a_conflict_names_exactly_what_has_changed_since_the_revision_that_was_expected(packs_anywhere: Bench) -> None:
     parts = [section(key) for key in ("alpha", "beta", "gamma", "delta")]
     made = packs_anywhere.input("write", document=document(*parts))
@@ -123,6 +128,7 @@ def test_a_conflict_names_exactly_what_has_changed_since_the_revision_that_was_e
 
 
 @pytest.mark.req("CP-13")
+@pytest.mark.req("D2-7.62e")
 def test_a_conflict_names_at_most_twelve_sections_and_says_when_it_does_not_know(packs: Bench) -> None:
     parts = [section(f"part-{number:02}") for number in range(30)]
     made = packs.input("write", document=document(*parts))
@@ -151,6 +157,7 @@ def test_only_a_short_history_is_kept(packs: Bench) -> None:
 
 
 @pytest.mark.req("CP-4")
+@pytest.mark.req("D2-1i", "D2-1j", "D2-1k")
 def test_validate_only_keeps_nothing_and_checks_everything(packs: Bench) -> None:
     made = packs.input("write", document=document(name="taken"))
 
@@ -205,6 +212,7 @@ def test_validate_only_keeps_nothing_and_checks_everything(packs: Bench) -> None
         ({"action": 5}, {"requested_field": "action"}),
     ],
 )  # fmt: skip
+@pytest.mark.req("D2-1b", "D2-1p", "D2-2a", "D2-2b", "D2-2c", "D2-2d", "D2-2e", "D2-2g", "D2-2h", "D2-2n")
 def test_what_breaks_the_contract_is_an_error_that_says_what_is_allowed(
     packs: Bench, arguments: dict[str, Any], told: dict[str, Any]
 ) -> None:
@@ -338,6 +346,7 @@ def test_a_pack_is_deleted_by_id_or_by_name_and_only_in_the_revision_that_was_ex
     assert packs_anywhere.input("list")["packs"] == []
 
 
+@pytest.mark.req("D2-1t")
 def test_settings_come_from_the_environment_and_a_wrong_one_is_never_passed_over(tmp_path) -> None:
     (tmp_path / "tree").mkdir()
     environ = {"CONTEXT_PACK_SOURCE_ROOT": "tree", "CONTEXT_PACK_EXPIRED_GRACE_SECONDS": "0"}
