@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tomllib
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,8 +15,8 @@ import pytest
 from packaging.requirements import Requirement
 
 from checks.lockfile import LOCK_NAME
-from checks.workspace import ROOT, Package, find_packages, find_uv
-from tests.real_parts import real_part_missing
+from checks.workspace import ROOT, Package, find_packages
+from tests.environments import newest_allowed, run_uv
 
 pytestmark = [
     pytest.mark.slow,
@@ -84,15 +83,6 @@ print(hashlib.sha256(registry_json(create_registry([*tools, define_tool(forecast
 """
 
 
-def _uv(*arguments: str | Path) -> None:
-    uv = find_uv()
-    if uv is None:
-        real_part_missing("uv is not on PATH")
-    command = [uv, "--quiet", *map(str, arguments)]
-    run = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True, timeout=_SECONDS)
-    assert run.returncode == 0, run.stderr
-
-
 def _interpreters() -> dict[str, str]:
     """The supported versions of Python that are on this machine; none is ever downloaded."""
     candidates = [sys.executable, *filter(None, (shutil.which(f"python{version}") for version in SUPPORTED))]
@@ -122,15 +112,11 @@ def _third_party(names: Iterable[str]) -> list[str]:
     return sorted({str(each) for each in requirements if each.name not in PACKAGES})
 
 
-def _newest_allowed() -> str:
-    return str(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["uv"]["exclude-newer"])
-
-
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheels of all packages."""
     folder = tmp_path_factory.mktemp("wheels")
-    _uv("build", "--all-packages", "--wheel", "--out-dir", folder)
+    run_uv("build", "--all-packages", "--wheel", "--out-dir", folder)
     return folder
 
 
@@ -158,9 +144,9 @@ def _install_and_smoke(
     package: Package, *, python: str, wheels: Path, home: Path, options: Iterable[str], flags: Iterable[str] = ()
 ) -> set[str]:
     """Our distributions in a new environment that holds one package."""
-    _uv("venv", "--clear", "--python", python, home)
+    run_uv("venv", "--clear", "--python", python, home)
     source = ("--find-links", wheels, _wheel(wheels, package))
-    _uv("pip", "install", "--no-config", "--python", home, *source, *options)
+    run_uv("pip", "install", "--no-config", "--python", home, *source, *options)
     command = [str(home / "bin" / "python"), "-I", *flags, "-W", "error", "-c", _SMOKE, package.module]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     run = subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=_SECONDS)
@@ -196,7 +182,7 @@ def test_a_package_installs_and_imports_alone_with_the_lowest_dependencies(
 ) -> None:
     package = PACKAGES[name]
     # uv takes the lowest only of what is asked for directly, so everything is.
-    lowest = ["--resolution", "lowest-direct", "--exclude-newer", _newest_allowed(), *_third_party(_closure(package))]
+    lowest = ["--resolution", "lowest-direct", "--exclude-newer", newest_allowed(), *_third_party(_closure(package))]
 
     present = _install_and_smoke(package, python=sys.executable, wheels=wheels, home=tmp_path / "v", options=lowest)
 
@@ -222,9 +208,9 @@ def test_a_registry_has_the_same_bytes_on_every_python_and_for_every_hash_seed(w
 
     for version, python in _interpreters().items():
         home = tmp_path / version
-        _uv("venv", "--python", python, home)
+        run_uv("venv", "--python", python, home)
         locked = ("--constraint", ROOT / LOCK_NAME)
-        _uv("pip", "install", "--no-config", "--python", home, *locked, _wheel(wheels, PACKAGES["toolcrib-core"]))
+        run_uv("pip", "install", "--no-config", "--python", home, *locked, _wheel(wheels, PACKAGES["toolcrib-core"]))
         for seed in ("0", "1", "99"):
             command = [str(home / "bin" / "python"), "-c", _DIGEST, str(corpus)]
             environment = {**os.environ, "PYTHONHASHSEED": seed}
@@ -239,8 +225,8 @@ def test_the_command_works_from_wheels_in_an_empty_environment(wheels: Path, tmp
     home, here = tmp_path / "v", tmp_path / "here"
     here.mkdir()
     locked = ("--constraint", ROOT / LOCK_NAME)
-    _uv("venv", "--python", sys.executable, home)
-    _uv("pip", "install", "--no-config", "--python", home, "--find-links", wheels, *locked, "toolcrib")
+    run_uv("venv", "--python", sys.executable, home)
+    run_uv("pip", "install", "--no-config", "--python", home, "--find-links", wheels, *locked, "toolcrib")
 
     def toolcrib(*arguments: str, given: str = "") -> str:
         command = [str(home / "bin" / "toolcrib"), *arguments]

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from anthropic.types import ToolChoiceParam
-from anthropic.types.beta import BetaRequestToolAdditionBlockParam
 
 from tests.adapters.corpus import corpus
 from tests.adapters.sdk_types import as_sdk_reads
@@ -43,6 +42,8 @@ def test_a_tool_that_is_not_there_cannot_be_chosen() -> None:
 
 @pytest.mark.req("AD-5")
 def test_tools_can_be_added_in_the_middle_of_a_conversation() -> None:
+    from anthropic.types.beta import BetaRequestToolAdditionBlockParam  # older versions do not know it
+
     message = tool_additions([READ], TOOLS)
 
     assert message["role"] == "system"

@@ -48,13 +48,12 @@ def test_the_example_lets_the_agent_use_a_tool_that_reads_and_refuses_one_that_w
     assert (run.stdout, run.returncode) == ("It is 20 degrees.\n", 0), run.stderr
     offered = {each["name"] for each in model.requests[0]["tools"]}
     assert name in offered
-    # Some versions of the program hide what is not allowed, others list it; none of them runs it.
+    # Some versions of the program hide what is not allowed, others list it and speak of permission; none runs it.
     results = {
-        block["tool_use_id"]: "ermission" in str(block["content"]) if block.get("is_error") else None
+        block["tool_use_id"]: block
         for message in model.requests[-1]["messages"]
         for block in message["content"]
         if isinstance(block, dict) and block["type"] == "tool_result"
     }
-    assert results == {"t1": None, "t2": True}
-    (result,) = model.requests[1]["messages"][-1]["content"]
-    assert result["content"] == '{"Oslo, day 1":20}'
+    assert {name: bool(each.get("is_error")) for name, each in results.items()} == {"t1": False, "t2": True}
+    assert results["t1"]["content"] == '{"Oslo, day 1":20}'

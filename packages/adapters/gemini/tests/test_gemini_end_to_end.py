@@ -69,7 +69,9 @@ async def test_two_turns_with_parallel_calls_an_error_a_wrong_name_and_wrong_arg
         "toolbox.invalid-arguments",
     ]
     declared = model.requests[0]["tools"][0]["functionDeclarations"]
-    assert declared[0]["parameters_json_schema"] == tools.tools[0]["function_declarations"][0]["parameters_json_schema"]
+    # The versions of the SDK spell it in one way or the other, and the API takes both.
+    sent = declared[0].get("parameters_json_schema", declared[0].get("parametersJsonSchema"))
+    assert sent == tools.tools[0]["function_declarations"][0]["parameters_json_schema"]
     assert model.requests[0]["toolConfig"]["functionCallingConfig"]["allowedFunctionNames"] == [
         "math__add",
         "math__divide",
