@@ -20,7 +20,7 @@ from toolcrib_core import ToolError, ToolErrorCategory
 MESSAGES: Final[dict[str, tuple[str, str | None]]] = {
     "instance_not_found": (
         "Toolset instance '{id}' not found",
-        "Use the id of one of your instances.",
+        "List your instances to find the one you mean.",
     ),
     "instance_not_owned": ("You don't have permission to access this toolset instance", None),
     "instance_name_exists": ("Toolset toolset name '{name}' already exists", "Take another name."),
