@@ -284,7 +284,8 @@ async def test_a_body_that_is_not_declared_as_json_is_refused_with_what_to_send(
         answer = await client.post(f"{PREFIX}/toolsets", content=json.dumps(NEW).encode(), headers=sent)
 
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
-    assert answer.json()["hint"] == "Send `content-type: application/json`."
+    assert answer.json()["message"] == "The request cannot be used: it is not declared as JSON."
+    assert "content-type: application/json" in answer.json()["hint"]
     assert CANARY not in answer.text
 
 
@@ -408,7 +409,7 @@ async def test_a_request_that_is_too_large_or_too_slow_is_refused_before_it_is_r
         if "status" in event:
             seen.append(event["status"])
         else:
-            assert json.loads(event["body"]).keys() == {"error", "code", "message", "details"}
+            assert json.loads(event["body"]).keys() == {"error", "code", "message", "hint", "details"}
 
     await Bounded(inner, max_body=100)({"type": "http"}, large, send)
     await Bounded(inner, seconds=0.01)({"type": "http"}, silent, send)

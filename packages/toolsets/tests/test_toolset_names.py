@@ -95,4 +95,5 @@ def test_every_error_has_its_own_code_its_status_and_a_sentence_of_the_catalogue
         "invalid_toolset_type": 400,
         "invalid_settings": 400,
         "invalid_api_key": 400,
+        "invalid_request": 400,
     }

@@ -5,6 +5,7 @@ ToolError (of core)
     InstanceNotFound, InstanceNotOwned, InstanceNameExists, InvalidInstanceName, InvalidDescription
     InvalidToolsetType, ToolsetTypeDisabled, InstanceDisabled, InstanceNotConfigured, MethodNotFound
     InvalidSettings, InvalidApiKey, ApiKeyRequired, TypeOutOfScope, ServiceFailed, NotAllowed, Unauthenticated
+    ApiRequestInvalid, ApiAddressNotFound, ApiMethodNotAllowed
   SealingError        UnsealingFailed, WrongMasterKey, UnknownKeyId, OldSealFormat, MasterKeyUnusable
 
 Nothing here ever holds a key, or a part of one.
@@ -15,6 +16,8 @@ from __future__ import annotations
 from typing import ClassVar, Final, Self
 
 from toolcrib_core import ToolError, ToolErrorCategory
+
+_SEE_ADDRESSES: Final = "`/api/v1/openapi.json` lists the addresses and their methods."
 
 # One place for every sentence, so that all surfaces say the same: (message, hint). The first five are the contract's.
 MESSAGES: Final[dict[str, tuple[str, str | None]]] = {
@@ -47,6 +50,12 @@ MESSAGES: Final[dict[str, tuple[str, str | None]]] = {
         "The request has no valid access token.",
         "Send one as `Authorization: Bearer TOKEN`; `toolcrib token create` makes one.",
     ),
+    "invalid_request": (
+        "The request cannot be used: {reason}.",
+        "Send `content-type: application/json` and what `/api/v1/openapi.json` describes.",
+    ),
+    "not_found": ("There is nothing at this address.", _SEE_ADDRESSES),
+    "method_not_allowed": ("This address does not take this method.", _SEE_ADDRESSES),
 }
 
 
@@ -223,6 +232,33 @@ class Unauthenticated(ToolsetError):
     default_category = ToolErrorCategory.PERMISSION
     key = "unauthenticated"
     status = 401
+
+
+class ApiRequestInvalid(ToolsetError):
+    """A request to the management API is no JSON, does not fit its schema, or is too large or too slow."""
+
+    default_code = "toolbox.api-request-invalid"
+    default_category = ToolErrorCategory.VALIDATION
+    key = "invalid_request"
+    status = 400
+
+
+class ApiAddressNotFound(ToolsetError):
+    """The management API has nothing at the address of a request."""
+
+    default_code = "toolbox.api-address-not-found"
+    default_category = ToolErrorCategory.NOT_FOUND
+    key = "not_found"
+    status = 404
+
+
+class ApiMethodNotAllowed(ToolsetError):
+    """The management API takes other methods at the address of a request."""
+
+    default_code = "toolbox.api-method-not-allowed"
+    default_category = ToolErrorCategory.VALIDATION
+    key = "method_not_allowed"
+    status = 405
 
 
 class SealingError(ToolError):

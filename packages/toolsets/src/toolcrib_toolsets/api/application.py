@@ -8,6 +8,7 @@ from typing import Any, Final
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import JsonValue
 
 from toolcrib_core import ToolError, ToolErrorCategory
 from toolcrib_core.wording import shown
@@ -32,6 +33,9 @@ from toolcrib_toolsets.contract import (
     ToolsetExecutionResponse,
 )
 from toolcrib_toolsets.errors import (
+    ApiAddressNotFound,
+    ApiMethodNotAllowed,
+    ApiRequestInvalid,
     InstanceNotFound,
     InstanceNotOwned,
     InvalidApiKey,
@@ -52,14 +56,13 @@ _STATUS: Final = {
     ToolErrorCategory.TRANSIENT: 502,
 }
 """Of errors that are not about toolsets: what is behind an instance failed, or its settings cannot be used."""
-_INVALID: Final = 400
-_NOT_ALLOWED: Final = 405
-_UNROUTED: Final = {
-    _INVALID: ("invalid_request", "The request cannot be read."),
-    404: ("not_found", "There is nothing at this address."),
-    _NOT_ALLOWED: ("method_not_allowed", "This address does not take this method."),
+_UNROUTED: Final[Mapping[int, ToolsetError]] = {
+    400: ApiRequestInvalid.because("it cannot be read"),
+    404: ApiAddressNotFound.of(),
+    405: ApiMethodNotAllowed.of(),
 }
 _SHOWN_FAULTS: Final = 20
+_CHALLENGE: Final = {"www-authenticate": "Bearer"}
 
 _ERRORS: Final[dict[int | str, dict[str, Any]]] = {
     status: {"model": ErrorBody} for status in (400, 401, 403, 404, 405, 409, 500, 502)
@@ -200,19 +203,13 @@ def _types(api: FastAPI, service: ToolsetService) -> None:
 async def _told(request: Request, error: Exception) -> JSONResponse:
     if isinstance(error, InstanceNotOwned) and request.app.state.hide_foreign:
         error = InstanceNotFound.of(id=shown(request.path_params.get("instance_id", "")))
+    if isinstance(error, ToolsetError):
+        return _refusal(error, headers=_CHALLENGE if isinstance(error, Unauthenticated) else None)
     told = error if isinstance(error, ToolError) else ToolError("Something went wrong that was not foreseen.")
-    ours = told if isinstance(told, ToolsetError) else None
-    status = ours.status if ours is not None else _STATUS.get(told.category, _INTERNAL)
-    if isinstance(told, SealingError):
-        status = _INTERNAL  # the master key is the operator's, not a service behind an instance
-    body = ErrorBody(
-        error=ours.key if ours is not None else told.category.value,
-        code=told.code,
-        message=told.message,
-        hint=told.hint,
-    )
-    headers = {"www-authenticate": "Bearer"} if isinstance(error, Unauthenticated) else None
-    return _answer(body, status, headers)
+    # The master key is the operator's: no service behind an instance has failed.
+    status = _INTERNAL if isinstance(told, SealingError) else _STATUS.get(told.category, _INTERNAL)
+    body = ErrorBody(error=told.category.value, code=told.code, message=told.message, hint=told.hint)
+    return _answer(body, status)
 
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:
@@ -222,29 +219,28 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
         return await _told(request, InvalidApiKey.because("it is no text that can be sent, or no update of a key"))
     places = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in faults[:_SHOWN_FAULTS]]
     declared = "json" in request.headers.get("content-type", "")
-    body = ErrorBody(
-        error="invalid_request",
-        code="toolbox.invalid-request",
-        message="The request does not fit its schema." if declared else "The request is not declared as JSON.",
-        hint=f"`{PREFIX}/openapi.json` has the schemas." if declared else "Send `content-type: application/json`.",
-        details={"faults": list(places)},
-    )
-    return _answer(body, _INVALID)
+    reason = "it does not fit its schema" if declared else "it is not declared as JSON"
+    return _refusal(ApiRequestInvalid.because(reason), details={"faults": list(places)})
 
 
 async def _unrouted(request: Request, error: Exception) -> JSONResponse:
     """An address or a method that is not there, in the shape of all other errors."""
-    status = getattr(error, "status_code", _INVALID)
-    name, message = _UNROUTED[status]
-    hint = f"`{PREFIX}/openapi.json` lists the addresses and their methods."
-    body = ErrorBody(error=name, code=f"toolbox.{name.replace('_', '-')}", message=message, hint=hint)
-    return _answer(body, status, {"allow": ", ".join(_methods_at(request))} if status == _NOT_ALLOWED else None)
+    refusal = _UNROUTED[getattr(error, "status_code", 400)]
+    allowed = isinstance(refusal, ApiMethodNotAllowed)
+    return _refusal(refusal, headers={"allow": ", ".join(_methods_at(request))} if allowed else None)
 
 
 def _methods_at(request: Request) -> list[str]:
     """The methods of an address; the framework names those of its first route only."""
     matching = [each for each in request.app.routes if each.matches(request.scope)[0].value]
     return sorted({method for each in matching for method in getattr(each, "methods", None) or ()})
+
+
+def _refusal(
+    error: ToolsetError, *, headers: Mapping[str, str] | None = None, details: dict[str, JsonValue] | None = None
+) -> JSONResponse:
+    body = ErrorBody(error=error.key, code=error.code, message=error.message, hint=error.hint, details=details or {})
+    return _answer(body, error.status, headers)
 
 
 def _answer(body: ErrorBody, status: int, headers: Mapping[str, str] | None = None) -> JSONResponse:

@@ -8,6 +8,8 @@ from typing import Any, Final, TypeAlias
 
 import orjson
 
+from toolcrib_toolsets.errors import ApiRequestInvalid
+
 MAX_BODY: Final = 4 * 1024 * 1024
 """Bytes of one request: an OpenAPI document of a large service fits."""
 
@@ -36,10 +38,10 @@ class Bounded:
             async with asyncio.timeout(self._seconds):
                 body = await self._body(receive)
         except TimeoutError:
-            await _refuse(send, 408, "The request did not arrive in time.")
+            await _refuse(send, 408, "it did not arrive in time")
             return
         if body is None:
-            await _refuse(send, 413, f"A request has at most {self._max:,} bytes.")
+            await _refuse(send, 413, f"it has more than {self._max:,} bytes")
             return
         await self._app(scope, _given(body, receive), send)
 
@@ -69,8 +71,15 @@ def _given(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-async def _refuse(send: Send, status: int, message: str) -> None:
-    told = {"error": "invalid_request", "code": "toolbox.invalid-request", "message": message, "details": {}}
+async def _refuse(send: Send, status: int, reason: str) -> None:
+    error = ApiRequestInvalid.because(reason)
+    told: dict[str, object] = {
+        "error": error.key,
+        "code": error.code,
+        "message": error.message,
+        "hint": error.hint,
+        "details": {},
+    }
     body = orjson.dumps(told)
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": [*headers, (b"connection", b"close")]})
