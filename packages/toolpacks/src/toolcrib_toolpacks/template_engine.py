@@ -175,12 +175,12 @@ class _Bounding(NodeTransformer):
     def __init__(self, by_author: Callable[[nodes.Node | None], bool]) -> None:
         self._by_author = by_author
 
-    def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802  # the visitor's name
+    def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802  # the name NodeTransformer calls
         self.generic_visit(node)
         node.iter = _filtered(_EACH, node.iter)
         return node
 
-    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802
+    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802  # the name NodeTransformer calls
         self.generic_visit(node)
         return _filtered(_JOINED, *node.nodes)
 
@@ -188,9 +188,9 @@ class _Bounding(NodeTransformer):
         self.generic_visit(node)
         return node if getattr(node, "ctx", "load") != "load" else _filtered(_MADE, node)
 
-    visit_List = visit_Tuple = visit_Dict = _made  # noqa: N815
+    visit_List = visit_Tuple = visit_Dict = _made  # noqa: N815  # names NodeTransformer calls
 
-    def visit_Output(self, node: nodes.Output) -> nodes.Node:  # noqa: N802
+    def visit_Output(self, node: nodes.Output) -> nodes.Node:  # noqa: N802  # the name NodeTransformer calls
         marked = [self._by_author(each) for each in node.nodes]
         self.generic_visit(node)
         node.nodes = [
