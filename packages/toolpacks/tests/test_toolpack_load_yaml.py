@@ -269,6 +269,22 @@ def test_a_pack_that_was_written_as_json_loads(form: dict[str, Any], tmp_path: P
     assert pack.metadata == {"\U0001f327": ["\U0001f327\U0001f327"]}
 
 
+@pytest.mark.req("TP-11", "D0-3d")
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("cmd: [echo, {{ input.city }}]", 'must be in quotes, as in `"{{ input.name }}"`'),
+        ("url: {{ input.url }}", 'must be in quotes, as in `"{{ input.name }}"`'),
+        ("description: Greets: a person", "A text that holds `: ` must be in quotes"),
+        ("description: @home", "A text that begins with this character must be in quotes"),
+        ("a: 1\ndescription: 'hi\nb: 1\n", "while scanning a quoted scalar that begins on line 2"),
+    ],
+    ids=["list", "value", "colon", "sign", "quote"],
+)
+def test_a_mistake_that_authors_make_is_told_with_its_remedy(text: str, advice: str) -> None:
+    assert advice in read_yaml(text.encode()).faults[0].message
+
+
 @pytest.mark.req("CT-7")
 def test_half_of_a_character_is_refused_and_what_only_looks_like_an_escape_is_kept() -> None:
     assert _codes(b'a: "\\ud83d"\n') == [(1, 4, "not-text")]

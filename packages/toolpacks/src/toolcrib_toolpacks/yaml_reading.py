@@ -169,6 +169,8 @@ class _Reader:
             raise _Stopped(_place(event), "too-deep", f"Values may be nested {MAX_DEPTH} deep.", path=self._path()[:8])
         if self._waits_for_key():
             problem = "A key must be text, not a mapping or a list."
+            if self._open[-1].container == {} and getattr(event, "flow_style", False) and isinstance(container, dict):
+                problem = 'A text that begins with `{{` must be in quotes, as in `"{{ input.name }}"`.'
             raise _Stopped(_place(event), "key-not-text", problem, path=self._path())
         self._open.append(_Open(container, self._put(event, container)))
 
@@ -321,4 +323,14 @@ def _broken(failure: yaml.MarkedYAMLError, text: str) -> _Stopped:
     if line[place.column - 1 : place.column] == "\t":
         return _Stopped(place, "tab", f"A tab stands where spaces indent, at column {place.column}.")
     problem = failure.problem or failure.context or "it is malformed"
-    return _Stopped(place, "not-yaml", f"The YAML cannot be read: {problem}, at column {place.column}.")
+    advice = next((advice for words, advice in _ADVICE.items() if words in problem), "")
+    began = failure.context_mark
+    if failure.context and began is not None and began.line + 1 != place.line:
+        advice += f" It happened {failure.context} that begins on line {began.line + 1}."
+    return _Stopped(place, "not-yaml", f"The YAML cannot be read: {problem}, at column {place.column}.{advice}")
+
+
+_ADVICE: Final = {
+    "mapping values are not allowed": " A text that holds `: ` must be in quotes.",
+    "cannot start any token": " A text that begins with this character must be in quotes.",
+}
