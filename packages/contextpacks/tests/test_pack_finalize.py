@@ -105,6 +105,7 @@ def test_any_word_under_verdict_other_finalizes_and_an_unknown_verdict_says_how(
         "write", document=document(*ready, section("qa", "verdict_other: deferred"), status="finalized")
     )
 
+    assert unknown["message"] == "The pack is not ready to be finalized: `qa` states no known verdict."
     assert unknown["details"]["missing_fields"] == ["qa.verdict"]
     assert "pass" in unknown["details"]["allowed_verdicts"]
     assert other["status"] == "finalized"

@@ -18,6 +18,7 @@ VERDICTS: Final = ("pass", "passed", "fail", "failed", "blocked", "partial", "co
 """What `verdict:` may say; `verdict_other:` takes any word."""
 
 _MAX_IN_MESSAGE: Final = 10
+_VERDICT_FIELD: Final = "qa.verdict"
 # `verdict: pass`, `**Verdict**: pass`, `- verdict = fail`, on a line of its own; not "no verdict yet".
 _VERDICT = re.compile(rf"^[\s>*_#-]*verdict[*_`]*\s*[:=][\s*_`]*({'|'.join(VERDICTS)})\b", re.IGNORECASE | re.MULTILINE)
 # One word, which ends the line or comes before a comma or the like: `not done` is no word.
@@ -47,7 +48,7 @@ def check_finalize(document: Document, refs: Iterable[RefState]) -> None:
         f"{key}.content" for key in ("scope", "findings") if key in by_key and not by_key[key].has_substance
     ]
     if "qa" in by_key and _verdict_in(by_key["qa"]) is None:
-        missing_fields.append("qa.verdict")
+        missing_fields.append(_VERDICT_FIELD)
     invalid_refs = [_invalid(each) for each in refs if each.lines is None]
     if missing_sections or missing_fields or invalid_refs:
         raise _refused(missing_sections, missing_fields, invalid_refs)
@@ -80,8 +81,11 @@ def _refused(sections: list[str], fields: list[str], refs: list[dict[str, Any]])
     said = []
     if sections:
         said.append(f"there is no section {listed(sections)}")
-    if fields:
-        said.append(f"nothing is said in {listed(fields)}")
+    empty = [each for each in fields if each != _VERDICT_FIELD]
+    if empty:
+        said.append(f"nothing is said in {listed(empty)}")
+    if _VERDICT_FIELD in fields:
+        said.append("`qa` states no known verdict")
     if refs:
         shown = ", ".join(f"`{each['section_key']}/{each['ref_key']}`" for each in refs[:_MAX_IN_MESSAGE])
         said.append(f"{count(len(refs), 'reference')} cannot be resolved: {shown}")

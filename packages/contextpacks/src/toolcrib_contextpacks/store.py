@@ -132,7 +132,7 @@ def add_pack(connection: Connection, pack: Pack, *, now: float, shares_name: boo
     # There is one writer at a time: no other process takes the id between this check and the insert.
     if connection.scalar(select(PACKS.c.id).where(PACKS.c.id == pack.id)) is not None:
         raise IdTaken(
-            f"Another pack has the id {quoted(pack.id)}.",
+            f"A pack has the id {quoted(pack.id)} already, and is not the same.",
             hint="Delete that pack first, or replace its document with `expected_revision`.",
             details={"id": pack.id},
         )
