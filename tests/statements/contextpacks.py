@@ -99,7 +99,79 @@ _STORING = {
     },
 }
 
+_READING = {
+    "Tool contract": {
+        "1.read.a": "`output read` takes `profile`, `limit`, `offset`, `page_token` and `contains`.",
+        "1.read.b": "Without `profile`, a read is for the orchestrator.",
+        "1.read.c": "A page for the orchestrator begins with a compact handoff.",
+        "1.read.d": "`profile=reviewer` returns the full evidence with its snippets.",
+        "1.read.e": "`profile=executor` returns compact output to act on, with a higher default bound.",
+        "1.read.f": "Every read has `freshness_state`, `expires_at` and `ttl_remaining`.",
+        "1.read.g": "A read warns of a pack that is `expiring_soon` or `expired`.",
+        "1.read.h": "LEGEND has `selected_by`, `selected_revision` and `selected_status`.",
+        "1.read.i": "Compact profiles keep the metadata of references.",
+        "1.read.j": "Compact profiles keep stale markers.",
+        "1.read.k": "Compact profiles omit the code of references.",
+        "1.read.l": "A default read has at most 6 chunks, and `next_page_token` where there are more.",
+        "1.read.m": "`contains` matches a substring of the rendered text of a chunk, whatever the case.",
+        "1.read.n": "`contains` is deterministic.",
+        "1.read.o": "`output` is always Markdown.",
+        "1.read.p": "`format` is rejected.",
+    },
+    "Output read profiles": {
+        "4a": "The default limit of `orchestrator` is 6.",
+        "4b": "`reviewer` has no default limit.",
+        "4c": "The default limit of `executor` is higher than that of `orchestrator`.",
+        "4d": "`reviewer` shows code snippets complete.",
+        "4e": "A compact page states the objective.",
+        "4f": "A compact page states the scope.",
+        "4g": "A compact page states the verdict.",
+        "4h": "A compact page states the status.",
+        "4i": "A compact page lists the top risks.",
+        "4j": "A compact page lists the top gaps.",
+        "4k": "A compact page has the freshness metadata.",
+        "4l": "A compact page has hints that lead deeper.",
+        "4m": "A compact page has the metadata and the stale markers of references.",
+        "4n": "A compact page has no code fences.",
+        "4o": "A page for the executor says what to do and where.",
+    },
+    "Paging contract": {
+        "5a": "`limit` and `offset` choose the first page.",
+        "5b": "`page_token` leads to the next page.",
+        "5c": "LEGEND has `has_more` and `next_page_token`, the same for the same read.",
+        "5d": "A token of another revision is `invalid_data`, with `invalid_page_token` in the message.",
+        "5e": "A token that does not match the pack or the request is refused in the same way.",
+        "5f": "A token that was made up or changed is refused in the same way.",
+        "5g": "`selected_by` is `exact_id` for a read by id.",
+        "5h": "`selected_by` names the rule that chose among packs of one name.",
+        "5i": "LEGEND has the effective profile.",
+        "5j": "LEGEND has a `warning` where the pack may be stale, and none where it is fresh.",
+        "5k": "`next_page_token` is `null` on the last page.",
+    },
+    "Deterministic read examples": {
+        "6a": "A read by id alone is the compact handoff.",
+        "6b": "A read with `profile=reviewer` has complete snippets.",
+        "6c": "A read with `profile=executor` has a higher bound than the default.",
+        "6d": "A read with the id and `page_token` alone goes on with the request of the token.",
+        "6e": "`output list` with `freshness=expired` lists expired packs alone.",
+        "6f": "A read with `contains` has the matching chunks alone.",
+        "6g": "`action=get` with `mode=full`, `cursor` and `match` is answered with the read that takes its place.",
+    },
+    "#61": {
+        "7.61a": "A default read is bounded and compact: `profile=orchestrator`, `limit=6`.",
+        "7.61b": "It has objective, scope, verdict, risks, gaps and hints that lead deeper.",
+        "7.61c": "The whole pack stays available by `profile=reviewer`.",
+        "7.61d": "`action=get` is answered with `action=read`, and `mode=full` with `profile=reviewer`.",
+    },
+    "#73": {
+        "7.73a": "`action=read` takes each of the three profiles.",
+        "7.73b": "`page_token` replaces `cursor`.",
+        "7.73c": "`contains` replaces `match`.",
+    },
+}
+
 _DEVIATIONS = {
+    "4b": "no limit of chunks, but 24,000 tokens: what does not fit continues on the next page (CP-8, CT-8)",
     "8a": "CI runs `scripts/test`, with pytest: the project is in Python, and the document names cargo",
     "8b": "CI runs `scripts/test`, with ruff and mypy: the project is in Python, and the document names clippy",
     "8f": "the file is `coverage-baseline.json` at the root, so that it belongs to no one CI service",
@@ -108,7 +180,7 @@ _DEVIATIONS = {
 
 STATEMENTS: tuple[Statement, ...] = tuple(
     Statement(id=f"D2-{key}", section=section, text=text, deviation=_DEVIATIONS.get(key))
-    for part in (_STORING,)
+    for part in (_STORING, _READING)
     for section, texts in part.items()
     for key, text in texts.items()
 )

@@ -109,6 +109,20 @@ def _keep(packs: ContextPacks, document: dict[str, Any]) -> None:
     packs.adopt(replace(made, id=PACK))
 
 
+@pytest.mark.req(
+    "D2-1.read.a",
+    "D2-1.read.f",
+    "D2-1.read.h",
+    "D2-5g",
+    "D2-5i",
+    "D2-6a",
+    "D2-6b",
+    "D2-6c",
+    "D2-6d",
+    "D2-6e",
+    "D2-6f",
+    "D2-7.73a",
+)
 @pytest.mark.req("CP-8", "CP-9", "CP-10", "CP-11")
 async def test_the_examples_of_the_reference_give_what_it_says(folder: Path) -> None:
     compact, review, execute, continuing, expired, matching, mapped = READ

@@ -64,6 +64,7 @@ def test_lists_hide_what_has_expired_and_show_it_in_its_grace_when_asked(packs_a
     assert packs_anywhere.refused("input", action="get", name="gone")["code"] == "not_found"
 
 
+@pytest.mark.req("D2-1.read.g")
 @pytest.mark.req("CP-6")
 @pytest.mark.req("D2-1o", "D2-1w")
 def test_markdown_warns_of_what_expires_soon_or_has_expired(packs: Bench) -> None:

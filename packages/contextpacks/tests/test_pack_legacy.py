@@ -62,6 +62,7 @@ def test_a_field_that_is_part_of_the_document_now_says_so(packs: Bench, field: s
     assert packs.input("list")["count"] == 0
 
 
+@pytest.mark.req("D2-6g", "D2-7.61d", "D2-7.73b", "D2-7.73c")
 @pytest.mark.parametrize(
     ("old", "new"),
     [

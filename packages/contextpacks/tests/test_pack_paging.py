@@ -17,6 +17,7 @@ from toolcrib_contextpacks.render import LEFT_OUT
 pytestmark = [pytest.mark.req("CP-9"), pytest.mark.fault("G2")]
 
 
+@pytest.mark.req("D2-5a", "D2-5b", "D2-5k")
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_pages_visit_every_chunk_once_whatever_the_limit_and_the_start(packs: Bench, data: st.DataObject) -> None:
@@ -43,6 +44,7 @@ def test_pages_visit_every_chunk_once_whatever_the_limit_and_the_start(packs: Be
     assert legend(seen[-1].text)["next_page_token"] == "null"
 
 
+@pytest.mark.req("D2-5b", "D2-5i", "D2-6d")
 def test_a_token_goes_on_with_the_request_it_was_made_for(packs: Bench) -> None:
     made = packs.input("write", document=_long())
 
@@ -65,6 +67,7 @@ def test_a_token_used_twice_gives_the_same_page(packs: Bench) -> None:
     assert len({packs.call("output", action="read", id=made["id"], page_token=token) for _ in range(2)}) == 1
 
 
+@pytest.mark.req("D2-5d", "D2-5e")
 def test_a_token_is_refused_after_any_change_of_pack_revision_or_request(packs: Bench) -> None:
     made, other = (packs.input("write", document=_long()) for _ in range(2))
     token = legend(packs.call("output", action="read", id=made["id"], contains="part"))["next_page_token"]
@@ -89,6 +92,7 @@ def test_a_token_is_refused_after_any_change_of_pack_revision_or_request(packs: 
     assert "changed since" in errors[-1]["message"]
 
 
+@pytest.mark.req("D2-5f")
 def test_a_token_that_somebody_made_up_or_edited_is_refused(packs: Bench) -> None:
     made = packs.input("write", document=_long())
     token = legend(packs.call("output", action="read", id=made["id"]))["next_page_token"]
@@ -148,6 +152,7 @@ def test_a_limit_of_nothing_is_refused(packs: Bench) -> None:
     assert packs.refused("output", action="read", id="pk_abcd2345", limit=0)["details"]["requested_field"] == "limit"
 
 
+@pytest.mark.req("D2-1.read.m", "D2-6f")
 @pytest.mark.req("CP-10")
 def test_contains_looks_into_what_a_chunk_shows_whatever_the_case(packs: Bench) -> None:
     made = packs.input("write", document=_searchable())
@@ -162,6 +167,7 @@ def test_contains_looks_into_what_a_chunk_shows_whatever_the_case(packs: Bench) 
     assert legend(text)["contains"] == "nowhere at all"
 
 
+@pytest.mark.req("D2-1.read.m")
 @pytest.mark.req("CT-13")
 def test_contains_finds_code_diagrams_and_long_texts_only_where_they_are_shown(packs: Bench) -> None:
     made = packs.input("write", document=_searchable())

@@ -16,6 +16,7 @@ def test_the_lines_that_a_reference_names_are_shown_to_a_reviewer(packs: Bench) 
     assert "```python\n   2: line 2\n   3: line 3\n   4: line 4\n```" in text
 
 
+@pytest.mark.req("D2-1.read.j", "D2-4m")
 def test_lines_that_changed_are_told_from_lines_that_are_gone(packs: Bench) -> None:
     refs = [ref("same", lines=(1, 2)), ref("changed", lines=(3, 3)), ref("gone", lines=(30, 40))]
     made = packs.input("write", document=document(section("findings", refs=refs)))

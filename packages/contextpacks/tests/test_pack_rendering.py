@@ -67,6 +67,7 @@ def test_a_section_of_words_alone_is_a_chunk_like_any_other(packs: Bench) -> Non
         assert legend(text)["chunks_total"] == "3"
 
 
+@pytest.mark.req("D2-4g", "D2-4h", "D2-4k")
 @pytest.mark.req("CP-19", "CP-8")
 @pytest.mark.parametrize("profile", ["orchestrator", "executor"])
 def test_the_verdict_stands_in_the_summary(packs: Bench, profile: str) -> None:
@@ -77,6 +78,9 @@ def test_the_verdict_stands_in_the_summary(packs: Bench, profile: str) -> None:
     assert "- verdict_status: status=draft, verdict=pass, freshness_state=fresh" in text
 
 
+@pytest.mark.req(
+    "D2-1.read.b", "D2-1.read.c", "D2-1.read.l", "D2-4a", "D2-4e", "D2-4i", "D2-4j", "D2-4l", "D2-7.61a", "D2-7.61b"
+)
 @pytest.mark.req("CP-8")
 def test_an_orchestrator_reads_what_it_is_about_its_risks_and_gaps_and_where_to_go_on(packs: Bench) -> None:
     parts = [
@@ -111,6 +115,7 @@ def test_an_orchestrator_reads_what_it_is_about_its_risks_and_gaps_and_where_to_
     assert f"- origin: {ORIGIN}" in text
 
 
+@pytest.mark.req("D2-1.read.e", "D2-4c", "D2-4o")
 @pytest.mark.req("CP-8")
 def test_an_executor_reads_what_to_do_and_where(packs: Bench) -> None:
     parts = [
@@ -167,6 +172,7 @@ def test_references_are_shown_in_groups_by_name(packs: Bench) -> None:
     assert "```mermaid\n  graph TD\n```" in text
 
 
+@pytest.mark.req("D2-1.read.p")
 @pytest.mark.req("CP-11", "CP-12")
 def test_a_format_is_refused(packs: Bench) -> None:
     error = packs.refused("output", action="read", id="pk_abcd2345", format="json")
@@ -175,6 +181,7 @@ def test_a_format_is_refused(packs: Bench) -> None:
     assert error["details"]["unsupported_field"] == "format"
 
 
+@pytest.mark.req("D2-4b")
 @pytest.mark.req("CP-8")
 @pytest.mark.parametrize(
     "text",
@@ -217,6 +224,7 @@ def test_a_long_reference_is_several_chunks_of_a_review(packs: Bench) -> None:
     assert text.count("- part: ") == 2
 
 
+@pytest.mark.req("D2-1.read.o")
 @pytest.mark.req("CP-16")
 @pytest.mark.fault("G10")
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -273,3 +281,44 @@ def _check_markdown(page: str, profile: str, code: tuple[str, ...]) -> None:
         assert fences[0].content.count("\n") == len(code)
     else:
         assert fences == []
+
+
+@pytest.mark.req("D2-1.read.i", "D2-1.read.k", "D2-4m", "D2-4n")
+@pytest.mark.parametrize("profile", ["orchestrator", "executor"])
+def test_a_compact_page_shows_where_a_reference_leads_and_no_code(packs: Bench, profile: str) -> None:
+    one = ref(title="The check", why="Slow.", group="core")
+    diagram = {"key": "flow", "title": "The flow", "why": "Steps.", "mermaid": "graph TD"}
+    made = packs.input("write", document=document(section("findings", None, refs=[one], diagrams=[diagram])))
+
+    text = packs.call("output", action="read", id=made["id"], profile=profile)
+
+    about = "- title: The check\n- path: src/auth.py\n- lines: 2-4\n- why: Slow.\n"
+    assert f"### group: core\n\n#### check [findings]\n{about}" in text
+    assert "### Diagrams\n\n#### flow [findings]\n- title: The flow\n- why: Steps.\n" in text
+    assert "```" not in text
+    assert "line 2" not in text
+
+
+@pytest.mark.req("D2-1.read.n", "D2-5c")
+@pytest.mark.parametrize("profile", list(PROFILES))
+def test_the_same_read_gives_the_same_page(packs: Bench, profile: str) -> None:
+    made = packs.input("write", document=document())
+    asked = {"action": "read", "id": made["id"], "profile": profile, "limit": 1, "contains": "s"}
+
+    first, second = (packs.call("output", **asked) for _ in range(2))
+
+    assert first == second
+    assert legend(first)["has_more"] == "true"
+    assert legend(first)["next_page_token"] != "null"
+
+
+@pytest.mark.req("D2-5j")
+def test_a_fresh_pack_has_no_warning(packs: Bench) -> None:
+    made = packs.input("write", document=document(ttl_minutes=20))
+
+    fresh = legend(packs.call("output", action="read", id=made["id"]))
+    packs.clock.turn(10 * 60)
+    soon = legend(packs.call("output", action="read", id=made["id"]))
+
+    assert "warning" not in fresh
+    assert "warning" in soon

@@ -32,6 +32,7 @@ def _selected(packs: Bench) -> tuple[str, str, str, str]:
 
 
 @pytest.mark.req("D2-1x", "D2-7.59a")
+@pytest.mark.req("D2-1.read.h", "D2-5h")
 def test_a_finalized_pack_comes_before_a_later_draft(packs_anywhere: Bench) -> None:
     _adopt(packs_anywhere, "pk_aaaaaaaa", status="finalized")
     _adopt(packs_anywhere, "pk_bbbbbbbb", updated=50, revision=9)
@@ -65,6 +66,7 @@ def test_a_tie_is_ambiguous_and_names_the_candidates_of_the_tie_alone(packs_anyw
     assert error["details"]["candidate_ids"] == ["pk_aaaaaaaa", "pk_bbbbbbbb"]
 
 
+@pytest.mark.req("D2-5g")
 def test_an_id_is_an_id_wherever_it_is_given(packs: Bench) -> None:
     _adopt(packs, "pk_aaaaaaaa")
 

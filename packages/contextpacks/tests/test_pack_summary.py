@@ -25,6 +25,7 @@ def summary_of(packs: Bench, *sections: dict[str, Any], profile: str = "orchestr
     return found
 
 
+@pytest.mark.req("D2-4f")
 @pytest.mark.parametrize("profile", ["orchestrator", "executor"])
 def test_the_scope_is_what_the_section_scope_says(packs: Bench, profile: str) -> None:
     scope = section("scope", "The login alone.\n\n- not the sign-up")

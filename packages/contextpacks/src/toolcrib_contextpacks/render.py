@@ -186,4 +186,4 @@ def _in_legend(text: str, tokens: int, profile: Profile) -> str:
     """A long text of the pack itself: cut for a compact profile; a reviewer reads it among the chunks."""
     if profile.is_compact or fits_legend(text, tokens):
         return one_line(text, tokens=tokens)
-    return f"see `{ABOUT_HEADING.lstrip('# ')}` on the first page"
+    return f"see `{ABOUT_HEADING.lstrip('# ')}`, the first chunk"
