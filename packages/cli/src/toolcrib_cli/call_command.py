@@ -79,7 +79,7 @@ def call_json(result: ExecuteResult) -> dict[str, Any]:
 
 def _how_to_allow(failure: ApprovalRequired, choice: Choice, tool: str) -> str:
     """What a person types next, where nobody could be asked; the hint of the gateway is written for a model."""
-    where = "" if choice.config is None else f" --config {shlex.quote(str(choice.config))}"
+    where = _same_catalogue(choice)
     named = shlex.quote(tool.partition("#")[0])
     waiting = failure.details.get("approvalId")
     once = f"`toolcrib approvals grant {waiting}{where}`, and make it again; or " if waiting else ""
@@ -87,6 +87,16 @@ def _how_to_allow(failure: ApprovalRequired, choice: Choice, tool: str) -> str:
         f"Nothing was run. To allow this call: {once}add `--yes`. "
         f"To see why it is asked about, and what changes that: `toolcrib policy explain {named}{where}`."
     )
+
+
+def _same_catalogue(choice: Choice) -> str:
+    """The options of a command that is about the same catalogue."""
+    chosen: list[tuple[str, object]] = [("--config", choice.config)]
+    chosen += [("--toolpacks", each) for each in choice.toolpacks]
+    chosen += [("--toolbox", each) for each in choice.python_tools]
+    chosen.append(("--state-dir", choice.state_dir))
+    said = "".join(f" {option} {shlex.quote(str(value))}" for option, value in chosen if value is not None)
+    return f"{said}{' --contextpacks' if choice.context_packs else ''}{' --demo' if choice.demo else ''}"
 
 
 def show(result: ExecuteResult) -> None:
