@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from contextlib import suppress
-from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -503,7 +502,7 @@ _PLACES = st.sampled_from(
 @example((petstore_like, ("components", "schemas", "Pet", "required")), [[]])
 def test_a_document_with_anything_in_any_place_is_read_or_refused(where: Any, odd: object) -> None:
     make, place = where
-    document = deepcopy(make())  # documents share parts
+    document = copy.deepcopy(make())  # documents share parts
     here: Any = document
     for key in place[:-1]:
         here = here[key]
