@@ -85,6 +85,7 @@ BENCHES: Final = (
     Bench(name="toolsets", script="toolsets.py"),
     Bench(name="scan", script="scan.py"),
     Bench(name="redaction", script="redaction.py"),
+    Bench(name="validation", script="validation.py"),
     Bench(name="day", script="day.py", quick=()),
 )
 """In the order in which they run."""
