@@ -17,7 +17,7 @@ class Limit(NamedTuple):
 KNOWN_LIMITS: Final[Mapping[tuple[str, str], Limit]] = {
     ("codex", "approval"): Limit(
         "POLICY_DENIED",
-        "`codex exec` says that its user can be asked, has nobody to ask, and declines every form by itself",
+        "`codex exec` says that its user can be asked, has no person to ask, and declines every form by itself",
     ),
 }
 """By client and cell."""

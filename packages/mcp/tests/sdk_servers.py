@@ -137,7 +137,7 @@ async def conversing(
 
 async def call(session: Session, name: str, **arguments: Any) -> dict[str, Any]:
     """The raw result of a tool."""
-    return await session.request("tools/call", {"name": name, "arguments": arguments}, timeout=5)
+    return await session.request("tools/call", {"name": name, "arguments": arguments}, timeout=30)
 
 
 async def _list_tools(context: Any, params: Any) -> t.ListToolsResult:

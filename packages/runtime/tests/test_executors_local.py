@@ -194,7 +194,7 @@ async def test_a_plain_generator_is_stopped_at_its_next_chunk() -> None:
         finally:
             ended.set()
 
-    result = await called(as_tool(count, output=False, timeout=0.05), executor=executor)
+    result = await called(as_tool(count, output=False, timeout=0.5), executor=executor)
     await until_set(ended)
 
     assert error_of(result) == ("toolbox.deadline-exceeded", "timeout")

@@ -287,7 +287,7 @@ async def test_plain_functions_that_hang_are_counted_and_bounded() -> None:
         def hang() -> None:
             go.wait(10)
 
-        toolbox = box(as_tool(hang, timeout=0.02, effects="write"), fake_tool("other", returns=1), executor=executor)
+        toolbox = box(as_tool(hang, timeout=0.5, effects="write"), fake_tool("other", returns=1), executor=executor)
         hung = [await toolbox.call("hang") for _ in range(3)]
         counted = executor.abandoned
         refused = await toolbox.call("hang")
