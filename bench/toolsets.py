@@ -48,6 +48,9 @@ class _Echo:
     def check_settings(self, settings: Any) -> Any:
         return settings
 
+    def key_destinations(self, settings: Any) -> frozenset[str]:
+        return frozenset(settings)
+
     def open(self, credentials: Credentials) -> Any:
         def say(text: str) -> str:
             return text
@@ -57,7 +60,11 @@ class _Echo:
 
 def sealing() -> list[Row]:
     """Sealing and unsealing against the same HKDF and AES-GCM with nothing around them."""
-    sealer, place, secret = Sealer(MasterKey(_MASTER)), Place(row="r", owner="o"), Secret(_TEXT)
+    sealer, place, secret = (
+        Sealer(MasterKey(_MASTER)),
+        Place(row="r", owner="o", toolset_type="echo", settings="s"),
+        Secret(_TEXT),
+    )
     sealed = sealer.seal(secret, place)
     salt, nonce, bound = os.urandom(32), os.urandom(12), b"bound"
 

@@ -20,6 +20,7 @@ _PENDING: dict[str, str | None] = {
     "I": None,
     "J": None,
     "K": "comes with the closing of the security review",
+    "K5": None,
 }
 
 

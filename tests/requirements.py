@@ -537,8 +537,9 @@ _TEXTS: dict[str, dict[str, str]] = {
         ),
         "TS-5": (
             "Encryption: AES-256-GCM, per-row salt and nonce, key derived by HKDF from one key-encryption key; "
-            "associated data binds the ciphertext to its row and user; versioned format with a key id; master key "
-            "from environment, file or OS keyring, placeholders and short keys refused; rotation re-encrypts online; "
+            "associated data binds the ciphertext to its row, user, type and settings; versioned format with a key id; "
+            "master key from environment, file or OS keyring, placeholders and short keys refused; rotation "
+            "re-encrypts online; "
             'tampering, a wrong key and an old format are three distinct errors; a decryption failure is never "no '
             'key".'
         ),

@@ -45,6 +45,11 @@ class Echo:
             raise InvalidSettings.because("`bad` is not known")
         return settings
 
+    def key_destinations(self, settings: Mapping[str, JsonValue]) -> frozenset[str]:
+        if settings.get("at") == "gone":
+            raise InvalidSettings.because("`at` is gone")
+        return frozenset({f"{settings.get('at')} {settings.get('header')}"})
+
     @asynccontextmanager
     async def open(self, credentials: Credentials) -> AsyncIterator[Toolbox]:
         self.counts["opened"] += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,7 +16,7 @@ from toolcrib_core.wording import quoted, shown
 from toolcrib_runtime.guards.secrets import Secret
 from toolcrib_store import Store
 from toolcrib_toolsets.contract import ApiKeyUpdate, KeepApiKey, Toolset
-from toolcrib_toolsets.errors import InstanceNameExists, InvalidSettings, UnknownKeyId, WrongMasterKey
+from toolcrib_toolsets.errors import ApiKeyRequired, InstanceNameExists, InvalidSettings, UnknownKeyId, WrongMasterKey
 from toolcrib_toolsets.sealing import Place, Sealed, Sealing
 from toolcrib_toolsets.tables import MASTER_KEYS, RETIRED, TOOLSETS
 
@@ -44,8 +45,17 @@ class ToolsetRow:
 
     @property
     def place(self) -> Place:
-        """Where its sealed key belongs."""
-        return Place(row=self.id, owner=self.user_id)
+        """Where its sealed key belongs.
+
+        Raises:
+            InvalidSettings: What it is set to cannot be kept.
+        """
+        return Place(
+            row=self.id,
+            owner=self.user_id,
+            toolset_type=self.toolset_type,
+            settings=hashlib.sha256(_json(self.settings, option=orjson.OPT_SORT_KEYS)).hexdigest(),
+        )
 
     def toolset(self) -> Toolset:
         """What may be told of it."""
@@ -122,16 +132,18 @@ class ToolsetRows:
     ) -> ToolsetRow | None:
         """Write all fields of an instance but its owner, type and day of birth; nothing where it is gone.
 
-        Its key and, without `settings`, what it is set to stay as they are when it is written.
+        Its key and, without `settings`, what it is set to stay as they are when it is written. A key that stays while
+        `settings` change is sealed anew for them; whether it may be sent there is for the caller to have checked.
 
         Raises:
+            ApiKeyRequired: The key stays, and what it was set to has changed since `row` was read.
+            SealingError: The key stays while the settings change, and cannot be opened.
             InstanceNameExists: The user has another one of this name.
             InvalidSettings: What it is set to cannot be kept.
             WrongMasterKey: The master key is no longer that of the database.
             StoreError: The database failed.
         """
         given = None if isinstance(api_key, KeepApiKey) else api_key
-        sealed = None if given is None or given.value is None else self._sealer.seal(given.value, row.place)
         with self._store.writing() as connection:
             # The key and the settings that are there now, not those that the caller has seen: a key must never meet
             # the address that it was changed together with no longer.
@@ -140,12 +152,18 @@ class ToolsetRows:
                 return None
             changed = replace(
                 row,
-                sealed=found.sealed if given is None else sealed,
+                toolset_type=found.toolset_type,
                 settings=found.settings if settings is None else settings,
                 # A later moment even where the clock stands: what is open for the instance must be known to be old.
                 updated_at=max(row.updated_at, found.updated_at + 1e-3),
             )
-            _refuse_retired(connection, sealed)
+            if given is None:
+                changed = replace(changed, sealed=self._kept_key(found, changed, seen=row))
+            else:
+                secret = given.value
+                changed = replace(changed, sealed=secret and self._sealer.seal(secret, changed.place))
+            if changed.sealed is not found.sealed:
+                _refuse_retired(connection, changed.sealed)
             _refuse_taken(connection, changed)
             connection.execute(update(TOOLSETS).where(TOOLSETS.c.id == row.id).values(**_columns(changed)))
         return changed
@@ -192,6 +210,14 @@ class ToolsetRows:
             details={"keyId": key_id},
         )
 
+    def _kept_key(self, found: ToolsetRow, changed: ToolsetRow, *, seen: ToolsetRow) -> Sealed | None:
+        """The key that an instance has, for the settings that it gets."""
+        if found.sealed is None or found.settings == changed.settings:
+            return found.sealed
+        if found.settings != seen.settings:
+            raise key_needed_again(found)
+        return self._sealer.seal(self._sealer.unseal(found.sealed, found.place), changed.place)
+
     def _one(self, *conditions: Any) -> ToolsetRow | None:
         with self._store.reading() as connection:
             return _first(connection, *conditions)
@@ -201,6 +227,16 @@ class ToolsetRows:
             found = [read_row(each) for each in connection.execute(select(TOOLSETS).where(*conditions))]
         # Sorted here: the databases disagree about the order of upper and lower case.
         return sorted(found, key=lambda row: row.name)
+
+
+def key_needed_again(row: ToolsetRow) -> ApiKeyRequired:
+    """The refusal to keep a key for other settings."""
+    needed = ApiKeyRequired.of(subject=quoted(row.toolset_type))
+    return ApiKeyRequired(
+        f"The new settings of {quoted(row.name)} send its key somewhere else.",
+        hint="Give the key again together with the settings.",
+        details=needed.details,
+    )
 
 
 def read_row(row: Row[Any]) -> ToolsetRow:
@@ -271,8 +307,12 @@ def _columns(row: ToolsetRow) -> dict[str, Any]:
 
 
 def _text_of(settings: Mapping[str, JsonValue]) -> str:
+    return _json(settings).decode()
+
+
+def _json(settings: Mapping[str, JsonValue], *, option: int | None = None) -> bytes:
     try:
-        return orjson.dumps(settings).decode()
+        return orjson.dumps(settings, option=option)
     except TypeError:
         raise InvalidSettings.because("they have a text, a number or a depth that cannot be kept") from None
 

@@ -1,4 +1,4 @@
-"""Sealing keys: AES-256-GCM under a key of its own for each row, bound to its row, its owner and its field.
+"""Sealing keys: AES-256-GCM under a key of its own for each row, bound to its row, owner, type, settings and field.
 
 What is kept of a key is three texts: `v1:<key id>:<ciphertext and tag>`, salt and nonce, in base64. The key of a row is
 derived from the master key by HKDF with the salt of that row, so that no two seals share one.
@@ -38,6 +38,9 @@ class Place:
 
     row: str
     owner: str
+    toolset_type: str
+    settings: str
+    """The digest of what the instance is set to: the settings say where the key is sent, and in which header."""
     field: str = "api_key"
 
 
@@ -147,7 +150,8 @@ def _row_key(master: MasterKey, salt: bytes) -> bytes:
 
 def _bound(key_id: str, place: Place) -> bytes:
     # A list of JSON and not a join: no owner can be written so that it runs into the next part.
-    return orjson.dumps([VERSION, key_id, place.row, place.owner, place.field])
+    parts = (place.row, place.owner, place.toolset_type, place.settings, place.field)
+    return orjson.dumps([VERSION, key_id, *parts])
 
 
 def _parts(text: str) -> tuple[str, str]:
@@ -176,7 +180,7 @@ def _not_held(key_id: str, *, known: bool) -> WrongMasterKey | UnknownKeyId:
 
 def _altered() -> UnsealingFailed:
     return UnsealingFailed(
-        "A sealed key was altered, or belongs to another toolset instance.",
+        "A sealed key was altered, or belongs to another toolset instance, type or settings.",
         hint="Give the toolset instance its key anew, and find out who writes to the database.",
     )
 

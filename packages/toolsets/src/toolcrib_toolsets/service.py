@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
-from toolcrib_core import ToolDefinition
+from toolcrib_core import ToolDefinition, ToolError
 from toolcrib_core.wording import quoted, shown
 from toolcrib_runtime.guards.secrets import Secret
 from toolcrib_store import Store
@@ -37,7 +37,7 @@ from toolcrib_toolsets.method_calls import call_method
 from toolcrib_toolsets.names import validate_toolset_description, validate_toolset_name
 from toolcrib_toolsets.offered_types import ToolsetTypes
 from toolcrib_toolsets.opened import OpenToolsets
-from toolcrib_toolsets.rows import ToolsetRow, ToolsetRows
+from toolcrib_toolsets.rows import ToolsetRow, ToolsetRows, key_needed_again
 from toolcrib_toolsets.scopes import Scopes, in_scope, refuse_out_of_scope
 from toolcrib_toolsets.sealing import Sealing
 from toolcrib_toolsets.types.kinds import Credentials, ToolsetKind, ToolsetKinds
@@ -167,6 +167,9 @@ class ToolsetService(ToolsetTypes):
             InvalidDescription: The description is none.
             InstanceNameExists: The user has another one of this name.
             InvalidApiKey: The key is none.
+            InvalidSettings: The settings are wrong.
+            ApiKeyRequired: The key is kept, and the settings would send it to another host, header or parameter.
+            SealingError: The key is kept for other settings, and cannot be opened.
         """
         row = await self._owned(user_id, instance_id, scopes)
         validate_toolset_name(name)
@@ -176,13 +179,16 @@ class ToolsetService(ToolsetTypes):
         if isinstance(api_key, SetApiKey) and api_key.value is not None:
             read_api_key(api_key.value.reveal())
         if settings is not None:
-            settings = await asyncio.to_thread(self.kinds.known(row.toolset_type).check_settings, settings)
+            kind = self.kinds.known(row.toolset_type)
+            settings = await asyncio.to_thread(kind.check_settings, settings)
+            if row.has_api_key and not isinstance(api_key, SetApiKey) and settings != row.settings:
+                await asyncio.to_thread(_refuse_another_destination, kind, row, settings)
         now = self._store.now()
         changed = replace(row, name=name, description=description, enabled=enabled, updated_at=now)
         written = await asyncio.to_thread(self._rows.update_toolset, changed, api_key, settings=settings)
         if written is None:
             raise _not_found(instance_id)
-        if not enabled or isinstance(api_key, SetApiKey):
+        if not enabled or settings is not None or isinstance(api_key, SetApiKey):
             await self._opened.forget(instance_id)
         return written.toolset()
 
@@ -281,7 +287,8 @@ class ToolsetService(ToolsetTypes):
         return kind
 
     async def _credentials(self, row: ToolsetRow, kind: ToolsetKind) -> Credentials:
-        api_key = self._rows.open_key(row)
+        # In a thread: the seal covers the settings, which may be a long document.
+        api_key = await asyncio.to_thread(self._rows.open_key, row)
         if api_key is None and kind.definition.requires_api_key:
             raise InstanceNotConfigured.of(subject=quoted(row.name))
         return Credentials(namespace=row.name, settings=row.settings, api_key=api_key)
@@ -306,6 +313,16 @@ class ToolsetService(ToolsetTypes):
         if kind is None or switch is None or not switch.enabled or not row.enabled:
             return False
         return row.has_api_key or not kind.definition.requires_api_key
+
+
+def _refuse_another_destination(kind: ToolsetKind, row: ToolsetRow, settings: Mapping[str, JsonValue]) -> None:
+    try:
+        known = kind.key_destinations(row.settings)
+    except ToolError:
+        # What the key was given for can no longer be read.
+        raise key_needed_again(row) from None
+    if not kind.key_destinations(settings) <= known:
+        raise key_needed_again(row)
 
 
 def _not_found(instance_id: str) -> InstanceNotFound:

@@ -100,6 +100,19 @@ class HttpApi:
         self.read(settings)
         return _read(settings).model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
+    def key_destinations(self, settings: Mapping[str, JsonValue]) -> frozenset[str]:
+        """The address of each server with the header, query parameter or cookie that has the key.
+
+        Raises:
+            InvalidSettings: They are wrong, or no operation is a tool.
+            ToolError: No operation is at an address that is granted.
+        """
+        return frozenset(
+            f"{each.base} {each.key.place} {each.key.name} {'Basic ' if each.key.basic else each.key.word}"
+            for each in self.read(settings).operations
+            if each.key is not None
+        )
+
     @asynccontextmanager
     async def open(self, credentials: Credentials) -> AsyncIterator[Toolbox]:
         """The tools of an instance.

@@ -47,6 +47,15 @@ class ToolsetKind(Protocol):
             ToolsetError: It may not be set to that.
         """
 
+    def key_destinations(self, settings: Mapping[str, JsonValue]) -> frozenset[str]:
+        """Where a key is sent under these settings, which were checked: one text for each address and place in it.
+
+        An instance keeps its key under other settings only if these send it nowhere else.
+
+        Raises:
+            ToolError: These settings can no longer be used.
+        """
+
     def open(self, credentials: Credentials) -> AbstractAsyncContextManager[Toolbox]:
         """The tools of an instance, with its key, until they are closed. The key is nowhere in them to be seen.
 
@@ -67,6 +76,11 @@ class NoSettings:
         if settings:
             raise InvalidSettings.because("this type has none")
         return {}
+
+    def key_destinations(self, settings: Mapping[str, JsonValue]) -> frozenset[str]:
+        """Nowhere that settings could change."""
+        del settings  # there are none
+        return frozenset()
 
 
 class ToolsetKinds:
