@@ -21,6 +21,7 @@ _PENDING: dict[str, str | None] = {
     "J": None,
     "K": "comes with the closing of the security review",
     "K5": None,
+    "K9": None,
 }
 
 

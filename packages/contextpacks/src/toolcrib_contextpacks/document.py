@@ -86,6 +86,10 @@ class Document:
                 yield section, ref
 
 
+LOCAL_OWNER: Final = "local"
+"""The owner of packs that no principal has written: the user of this machine."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Pack:
     """One stored pack; times are in seconds since the epoch, in whole microseconds."""
@@ -98,6 +102,8 @@ class Pack:
     expires_at: float
     ref_hashes: Mapping[str, str] = field(default_factory=dict)
     """By `section/ref`: the SHA-256 of the lines when they were written; nothing for those that could not be read."""
+    owner: str = LOCAL_OWNER
+    """The principal whose pack it is."""
 
     def __post_init__(self) -> None:
         for name in ("created_at", "updated_at", "expires_at"):

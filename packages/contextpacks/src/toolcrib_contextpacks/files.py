@@ -72,8 +72,15 @@ def _pack(value: Mapping[str, Any], document: Document) -> Pack:
         raise _refused("`ref_hashes` has a key that is no reference of the document", "ref_hashes")
     if document.ttl_minutes is not None:
         raise _refused("`document.ttl_minutes` is given, and `expires_at` says when it expires", "document.ttl_minutes")
-    times = {name: _time(value, name) for name in _TIMES}
-    return Pack(id=pack_id, document=document, revision=revision, ref_hashes=hashes, **times)
+    return Pack(
+        id=pack_id,
+        document=document,
+        revision=revision,
+        created_at=_time(value, "created_at"),
+        updated_at=_time(value, "updated_at"),
+        expires_at=_time(value, "expires_at"),
+        ref_hashes=hashes,
+    )
 
 
 def _object(value: Mapping[str, Any], name: str) -> dict[str, Any]:

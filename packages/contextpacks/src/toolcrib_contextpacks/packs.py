@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from toolcrib_contextpacks.document import Document, Pack, Status, read_document, with_status
+from toolcrib_contextpacks.document import LOCAL_OWNER, Document, Pack, Status, read_document, with_status
 from toolcrib_contextpacks.errors import IdTaken, InvalidPack, PackError, PackStateRefused, PackStoreFailed
 from toolcrib_contextpacks.freshness import SOON_SECONDS, Freshness, FreshnessState, freshness
 from toolcrib_contextpacks.ids import new_pack_id
@@ -55,7 +56,7 @@ class Listed:
 
 
 class ContextPacks:
-    """The packs of one database. The calls block, and may come from any thread.
+    """The packs of one database, or with `of` those of one owner. The calls block, and may come from any thread.
 
     Every method raises a `PackError`, whose `kind`, `reason` and `details` are those of the contract.
     """
@@ -65,8 +66,15 @@ class ContextPacks:
     ) -> None:
         self.settings = settings or PackSettings()
         self._shelf = Shelf(store, grace_seconds=self.settings.grace_seconds)
+        self._owner: str | None = None
         self._new_id = new_id
         self._tree = SourceTree(self.settings.source_root, max_bytes=self.settings.max_source_bytes)
+
+    def of(self, owner: str) -> ContextPacks:
+        """The packs of one owner: those of others are not found, and new ones are the owner's."""
+        own = copy.copy(self)
+        own._owner = owner  # noqa: SLF001  # of this class
+        return own
 
     def list(
         self,
@@ -80,10 +88,13 @@ class ContextPacks:
         """The packs that fit, the latest first; those that have expired only where they are asked for."""
         now = self._shelf.now()
         after, until = self._lifetimes(freshness_state, now)
-        wanted = Filter(after=after, until=until, status=status, query=query, limit=limit, offset=offset)
+        wanted = Filter(
+            owner=self._owner, after=after, until=until, status=status, query=query, limit=limit, offset=offset
+        )
         with self._shelf.reading() as connection:
             found = list_packs(connection, wanted)
-            aside = quarantined_packs(connection)
+            # What is set aside has no owner any more: it is for the user of this machine to look at.
+            aside = quarantined_packs(connection) if self._owner in {None, LOCAL_OWNER} else 0
         shown = tuple((each, freshness(each.expires_at, now=now)) for each in found[:limit])
         return Listed(packs=shown, has_more=len(found) > limit, quarantined=aside)
 
@@ -134,11 +145,11 @@ class ContextPacks:
         if pack_id is None and name is None:
             return self._create(draft, validate_only=validate_only)
         with self._shelf.reading() if validate_only else self._shelf.writing() as connection:
-            before = self._shelf.find(connection, pack_id, name)
+            before = self._shelf.find(connection, pack_id, name, owner=self._owner)
             check_revision(connection, before, expected_revision)
             written = next_pack(before, draft)
             if validate_only and before.expires_at <= draft.now < written.pack.expires_at:
-                check_name(connection, written.pack.name, now=draft.now)
+                check_name(connection, written.pack, now=draft.now)
             if not validate_only and written.pack is not before:
                 self._change(connection, written.pack, before=before)
         return replace(written, validated_only=validate_only)
@@ -165,7 +176,7 @@ class ContextPacks:
             keeps_hashes=True,
         )
         with self._shelf.writing() as connection:
-            before = self._shelf.find(connection, selected.id, None)
+            before = self._shelf.find(connection, selected.id, None, owner=self._owner)
             # What was looked at is what is changed: somebody may have written meanwhile.
             check_revision(connection, before, expected_revision or selected.revision)
             written = next_pack(before, draft)
@@ -193,7 +204,7 @@ class ContextPacks:
             RevisionConflict: It is not the revision that was expected.
         """
         with self._shelf.writing() as connection:
-            before = self._shelf.find(connection, pack_id, name)
+            before = self._shelf.find(connection, pack_id, name, owner=self._owner)
             check_revision(connection, before, expected_revision)
             now = self._shelf.now()
             if ttl_minutes is not None:
@@ -215,7 +226,7 @@ class ContextPacks:
             RevisionConflict: It is not the revision that was expected.
         """
         with self._shelf.writing() as connection:
-            chosen = self._shelf.choose(connection, pack_id, name).id
+            chosen = self._shelf.choose(connection, pack_id, name, owner=self._owner).id
             if expected_revision is not None:
                 check_revision(connection, read_pack(connection, chosen), expected_revision)
             drop_pack(connection, chosen)
@@ -276,6 +287,8 @@ class ContextPacks:
             if known is not None and self.is_over(known):
                 drop_pack(connection, known.id)
                 known = None
+            # Whose it is does not travel with it.
+            pack = replace(pack, owner=self._owner or (pack.owner if known is None else known.owner))
             if known != pack:
                 add_pack(connection, pack, now=now, shares_name=shares_name)
         return pack
@@ -299,16 +312,16 @@ class ContextPacks:
                 return gone
 
     def _create(self, draft: Draft, *, validate_only: bool) -> Written:
-        written = new_pack(draft, pack_id=self._new_id())
+        written = new_pack(draft, pack_id=self._new_id(), owner=self._owner or LOCAL_OWNER)
         if validate_only:
             with self._shelf.reading() as connection:
-                check_name(connection, written.pack.name, now=draft.now)
+                check_name(connection, written.pack, now=draft.now)
             return replace(written, validated_only=True)
         for _ in range(_TRIES):
             with self._shelf.writing() as connection, suppress(IdTaken):
                 add_pack(connection, written.pack, now=draft.now)
                 return written
-            written = new_pack(draft, pack_id=self._new_id())
+            written = new_pack(draft, pack_id=self._new_id(), owner=self._owner or LOCAL_OWNER)
         raise PackStoreFailed("No id was found that no pack has.", hint="Try again.")
 
     def _change(self, connection: Connection, pack: Pack, *, before: Pack) -> None:
@@ -320,7 +333,7 @@ class ContextPacks:
 
     def _selected(self, pack_id: str | None, name: str | None, *, state: FreshnessState | None = None) -> Selection:
         with self._shelf.reading() as connection:
-            chosen = self._shelf.choose(connection, pack_id, name, state=state)
+            chosen = self._shelf.choose(connection, pack_id, name, owner=self._owner, state=state)
             pack = read_pack(connection, chosen.id)
         _check_freshness(pack, self.freshness_of(pack), state)
         return Selection(pack=pack, by=chosen.by)

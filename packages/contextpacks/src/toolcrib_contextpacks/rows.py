@@ -16,7 +16,9 @@ from toolcrib_store.seals import seal
 FORM: Final = 1
 """The form that the body of a row has; a row of a later one is left alone."""
 
-_SEALED: Final = ("id", "name", "title", "status", "revision", "created_at", "updated_at", "expires_at", "form", "body")
+_SEALED: Final = (
+    *("id", "owner", "name", "title", "status", "revision", "created_at", "updated_at", "expires_at", "form", "body"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +40,7 @@ def row_of(pack: Pack) -> dict[str, Any]:
     body = canonical_json({"document": document_json(document), "ref_hashes": dict(pack.ref_hashes)}).decode()
     row = {
         "id": pack.id,
+        "owner": pack.owner,
         "name": document.name,
         "title": document.title,
         "status": pack.status,
@@ -80,6 +83,7 @@ def pack_of(row: Mapping[Any, Any]) -> Pack:
             updated_at=float(row["updated_at"]),
             expires_at=float(row["expires_at"]),
             ref_hashes=dict(read["ref_hashes"]),
+            owner=str(row["owner"]),
         )
     except (ValueError, TypeError, KeyError, AttributeError) as failure:
         reason = str(failure) if type(failure) is ValueError else f"its content is malformed ({type(failure).__name__})"

@@ -44,9 +44,15 @@ class Shelf:
             yield connection
 
     def choose(
-        self, connection: Connection, pack_id: str | None, name: str | None, *, state: FreshnessState | None = None
+        self,
+        connection: Connection,
+        pack_id: str | None,
+        name: str | None,
+        *,
+        owner: str | None,
+        state: FreshnessState | None = None,
     ) -> Chosen:
-        """Which pack an id or a name means; a name that has the form of an id is one.
+        """Which pack of an owner, or of all, an id or a name means; a name that has the form of an id is one.
 
         Raises:
             PackNotFound: There is none.
@@ -55,16 +61,16 @@ class Shelf:
         if pack_id is None and name is not None and is_pack_id(name.strip()):
             pack_id = name.strip()
         now = self.now()
-        wanted = Wanted(pack_id=pack_id, name=(name or "").strip(), state=state)
+        wanted = Wanted(pack_id=pack_id, name=(name or "").strip(), owner=owner, state=state)
         return choose_pack(connection, wanted, now=now, alive_after=self.alive_after(now))
 
-    def find(self, connection: Connection, pack_id: str | None, name: str | None) -> Pack:
+    def find(self, connection: Connection, pack_id: str | None, name: str | None, *, owner: str | None) -> Pack:
         """The pack that an id or a name means.
 
         Raises:
             PackError: As `choose`, or it cannot be read.
         """
-        return read_pack(connection, self.choose(connection, pack_id, name).id)
+        return read_pack(connection, self.choose(connection, pack_id, name, owner=owner).id)
 
     def page_key(self) -> bytes:
         """What the tokens of pages are signed with, the same for whoever shares the database."""

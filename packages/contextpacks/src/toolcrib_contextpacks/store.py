@@ -41,17 +41,20 @@ _PAGE_KEY: Final = "page_key"
 
 # Built once: to build a statement takes several times as long as to execute it.
 _IS_ALIVE: Final = PACKS.c.expires_at > bindparam("alive_after")
+_IS_OWN: Final = PACKS.c.owner == bindparam("of_owner")
 _ALIVE: Final = select(PACKS.c.id).where(PACKS.c.id == bindparam("of_id"), _IS_ALIVE)
+_OWN_ALIVE: Final = _ALIVE.where(_IS_OWN)
 _CALLED: Final = select(*_HEADING).where(PACKS.c.name == bindparam("of_name"), _IS_ALIVE)
+_OWN_CALLED: Final = _CALLED.where(_IS_OWN)
 _HOLDER: Final = (
     select(PACKS.c.id)
-    .where(PACKS.c.name == bindparam("of_name"), PACKS.c.expires_at > bindparam("of_now"))
+    .where(_IS_OWN, PACKS.c.name == bindparam("of_name"), PACKS.c.expires_at > bindparam("of_now"))
     .order_by(PACKS.c.id)
     .limit(1)
 )
 _RELEASE: Final = (
     update(PACKS)
-    .where(PACKS.c.claim == bindparam("of_name"), PACKS.c.expires_at <= bindparam("of_now"))
+    .where(_IS_OWN, PACKS.c.claim == bindparam("of_name"), PACKS.c.expires_at <= bindparam("of_now"))
     .values(claim=None)
 )
 _ADD: Final = insert(PACKS)
@@ -62,6 +65,8 @@ _CHANGE: Final = update(PACKS).where(PACKS.c.id == bindparam("of_id"), PACKS.c.r
 class Filter:
     """Which packs a list has; `after` and `until` bound when they expire."""
 
+    owner: str | None
+    """Whose; `None` for those of all owners."""
     after: float
     until: float | None = None
     status: str | None = None
@@ -76,6 +81,8 @@ class Wanted:
 
     pack_id: str | None
     name: str | None
+    owner: str | None
+    """Whose; `None` for one of any owner."""
     state: FreshnessState | None = None
 
 
@@ -87,11 +94,16 @@ def choose_pack(connection: Connection, wanted: Wanted, *, now: float, alive_aft
         AmbiguousPack: The name fits several.
     """
     pack_id, name = wanted.pack_id, wanted.name
+    asked: dict[str, Any] = {"alive_after": alive_after}
+    if wanted.owner is not None:
+        asked["of_owner"] = wanted.owner
     if pack_id is not None:
-        if connection.scalar(_ALIVE, {"of_id": pack_id, "alive_after": alive_after}) is None:
+        alive = _ALIVE if wanted.owner is None else _OWN_ALIVE
+        if connection.scalar(alive, {**asked, "of_id": pack_id}) is None:
             raise unknown_id(pack_id)
         return Chosen(pack_id, EXACT_ID)
-    rows = connection.execute(_CALLED, {"of_name": name, "alive_after": alive_after}).mappings()
+    called = _CALLED if wanted.owner is None else _OWN_CALLED
+    rows = connection.execute(called, {**asked, "of_name": name}).mappings()
     return choose(name or "", [heading_of(row) for row in rows], now=now, state=wanted.state)
 
 
@@ -112,6 +124,8 @@ def read_pack(connection: Connection, pack_id: str) -> Pack:
 def list_packs(connection: Connection, wanted: Filter) -> list[Heading]:
     """The packs that fit, the latest first; one more than the limit where there are more."""
     conditions: list[ColumnElement[bool]] = [PACKS.c.expires_at > wanted.after]
+    if wanted.owner is not None:
+        conditions.append(PACKS.c.owner == wanted.owner)
     if wanted.until is not None:
         conditions.append(PACKS.c.expires_at <= wanted.until)
     if wanted.status is not None:
@@ -140,15 +154,15 @@ def add_pack(connection: Connection, pack: Pack, *, now: float, shares_name: boo
     remember(connection, pack)
 
 
-def check_name(connection: Connection, name: str | None, *, now: float) -> None:
-    """Refuse the name of a pack that has not expired.
+def check_name(connection: Connection, pack: Pack, *, now: float) -> None:
+    """Refuse the name of another pack of the same owner that has not expired.
 
     Raises:
         PackConflict: It is taken.
     """
-    taken = _holder(connection, name, now)
+    taken = _holder(connection, pack, now)
     if taken is not None:
-        raise _name_taken(name or "", taken)
+        raise _name_taken(pack.name or "", taken)
 
 
 def change_pack(connection: Connection, pack: Pack, *, before: Pack, now: float) -> bool:
@@ -247,8 +261,8 @@ def _claim_name(connection: Connection, pack: Pack, *, now: float, shares_name: 
     """
     if pack.name is None or pack.expires_at <= now:
         return None
-    connection.execute(_RELEASE, {"of_name": pack.name, "of_now": now})
-    taken = _holder(connection, pack.name, now)
+    connection.execute(_RELEASE, {"of_owner": pack.owner, "of_name": pack.name, "of_now": now})
+    taken = _holder(connection, pack, now)
     if taken is None:
         return pack.name
     if shares_name:
@@ -264,9 +278,10 @@ def _name_taken(name: str, pack_id: str) -> PackConflict:
     )
 
 
-def _holder(connection: Connection, name: str | None, now: float) -> str | None:
-    """The pack that has a name and has not expired."""
-    if name is None:
+def _holder(connection: Connection, pack: Pack, now: float) -> str | None:
+    """The pack of the same owner that has the name and has not expired."""
+    if pack.name is None:
         return None
-    holder: str | None = connection.scalar(_HOLDER, {"of_name": name, "of_now": now})
+    asked = {"of_owner": pack.owner, "of_name": pack.name, "of_now": now}
+    holder: str | None = connection.scalar(_HOLDER, asked)
     return holder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, Table, Text
+from sqlalchemy import Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, Table, Text, UniqueConstraint
 
 from toolcrib_store import MigrationLine
 
@@ -21,7 +21,8 @@ PACKS = Table(
     METADATA,
     Column("id", Text, primary_key=True),
     Column("name", Text),
-    Column("claim", Text, unique=True),
+    Column("owner", Text, nullable=False),
+    Column("claim", Text),
     Column("title", Text),
     Column("status", Text, nullable=False),
     Column("searched", Text, nullable=False),
@@ -32,13 +33,16 @@ PACKS = Table(
     Column("form", Integer, nullable=False),
     Column("body", Text, nullable=False),
     Column("seal", LargeBinary, nullable=False),
+    UniqueConstraint("owner", "claim", name="uq_packs_owner_claim"),
     Index("ix_packs_name", "name"),
     Index("ix_packs_expires_at", "expires_at"),
 )
-"""Every pack. `claim` makes a name unique: a pack that has not expired claims its name, a twin that was imported with
-`--share-name` does not, and an expired pack loses its claim to the next one that wants the name."""
+"""Every pack. `claim` makes a name unique for its owner: a pack that has not expired claims its name, a twin that was
+imported with `--share-name` does not, and an expired pack loses its claim to the next one that wants the name."""
 
 Index("ix_packs_newest", PACKS.c.updated_at.desc(), PACKS.c.revision.desc(), PACKS.c.id)
+
+Index("ix_packs_owner", PACKS.c.owner, PACKS.c.updated_at.desc(), PACKS.c.revision.desc(), PACKS.c.id)
 
 HISTORY = Table(
     "pack_history",

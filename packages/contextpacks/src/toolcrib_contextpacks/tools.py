@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar, Unpack
 
+from toolcrib_contextpacks.document import LOCAL_OWNER
 from toolcrib_contextpacks.errors import InvalidPack, PackError
 from toolcrib_contextpacks.packs import LISTED, ContextPacks, Listed
 from toolcrib_contextpacks.requests import check_request
@@ -38,13 +39,13 @@ _OUTPUT: Final = (
 
 
 def create_contextpack_tools(packs: ContextPacks) -> tuple[RunnableTool, RunnableTool]:
-    """The tools `input` and `output` over these packs."""
+    """The tools `input` and `output` over these packs: each user of a call has packs of their own."""
 
     def run_input(arguments: dict[str, Any], context: RuntimeToolContext) -> JsonObject:
-        return _contract(context.request_id, lambda: _input(packs, check_request("input", arguments)))
+        return _contract(context.request_id, lambda: _input(_own(packs, context), check_request("input", arguments)))
 
     def run_output(arguments: dict[str, Any], context: RuntimeToolContext) -> str:
-        return _contract(context.request_id, lambda: _output(packs, check_request("output", arguments)))
+        return _contract(context.request_id, lambda: _output(_own(packs, context), check_request("output", arguments)))
 
     return (
         create_tool(
@@ -77,6 +78,11 @@ def create_contextpack_toolbox(packs: ContextPacks, **options: Unpack[ToolboxOpt
         TypeError: An option is not known.
     """
     return create_toolbox(create_contextpack_tools(packs), **options)
+
+
+def _own(packs: ContextPacks, context: RuntimeToolContext) -> ContextPacks:
+    """The packs of whoever calls; without a user, of the user of this machine."""
+    return packs.of(LOCAL_OWNER if context.user is None else context.user.id)
 
 
 def _input(packs: ContextPacks, asked: Mapping[str, Any]) -> JsonObject:

@@ -40,8 +40,8 @@ class Written:
     """References that lead to nothing, which a draft may have."""
 
 
-def new_pack(draft: Draft, *, pack_id: str) -> Written:
-    """The first revision of a pack.
+def new_pack(draft: Draft, *, pack_id: str, owner: str) -> Written:
+    """The first revision of a pack of an owner.
 
     Raises:
         FinalizeRefused: It is to be finalized, and is not ready.
@@ -58,6 +58,7 @@ def new_pack(draft: Draft, *, pack_id: str) -> Written:
         updated_at=draft.now,
         expires_at=draft.now + minutes * _MINUTE,
         ref_hashes=hashes_of(draft.states),
+        owner=owner,
     )
     return Written(pack=pack, created=True, stale=_stale(draft))
 

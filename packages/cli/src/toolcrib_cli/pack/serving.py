@@ -29,8 +29,8 @@ async def bring_context_packs(asked: Asked) -> AsyncIterator[Brought]:
     Raises:
         ToolError: The database, or a setting of the environment, cannot be used.
     """
-    del asked  # packs belong to the user, whatever configuration is served
-    async with _service(None, None) as service:
+    del asked  # packs belong to their users, whatever configuration is served
+    async with _service(None, None, hears_callers=True) as service:
         yield {NAME: connect_service(service)}
 
 
@@ -57,7 +57,9 @@ async def serve_packs(*, database: str | None, source_root: Path | None, http: H
 
 
 @asynccontextmanager
-async def _service(database: str | None, source_root: Path | None) -> AsyncIterator[ToolboxService]:
+async def _service(
+    database: str | None, source_root: Path | None, *, hears_callers: bool = False
+) -> AsyncIterator[ToolboxService]:
     stack = ExitStack()
 
     def opened() -> ToolboxService:
@@ -68,6 +70,7 @@ async def _service(database: str | None, source_root: Path | None) -> AsyncItera
             name="toolcrib-contextpacks",
             version=version(),
             instructions=INSTRUCTIONS,
+            hears_callers=hears_callers,
         )
 
     try:

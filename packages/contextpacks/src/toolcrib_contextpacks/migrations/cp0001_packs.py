@@ -17,7 +17,8 @@ def upgrade() -> None:
         "packs",
         sa.Column("id", sa.Text, primary_key=True),
         sa.Column("name", sa.Text),
-        sa.Column("claim", sa.Text, unique=True),
+        sa.Column("owner", sa.Text, nullable=False),
+        sa.Column("claim", sa.Text),
         sa.Column("title", sa.Text),
         sa.Column("status", sa.Text, nullable=False),
         sa.Column("searched", sa.Text, nullable=False),
@@ -28,10 +29,12 @@ def upgrade() -> None:
         sa.Column("form", sa.Integer, nullable=False),
         sa.Column("body", sa.Text, nullable=False),
         sa.Column("seal", sa.LargeBinary, nullable=False),
+        sa.UniqueConstraint("owner", "claim", name="uq_packs_owner_claim"),
     )
     op.create_index("ix_packs_name", "packs", ["name"])
     op.create_index("ix_packs_expires_at", "packs", ["expires_at"])
     op.create_index("ix_packs_newest", "packs", [sa.text("updated_at DESC"), sa.text("revision DESC"), "id"])
+    op.create_index("ix_packs_owner", "packs", ["owner", sa.text("updated_at DESC"), sa.text("revision DESC"), "id"])
     op.create_table(
         "pack_history",
         sa.Column("pack_id", sa.Text, sa.ForeignKey("packs.id", ondelete="CASCADE"), primary_key=True),

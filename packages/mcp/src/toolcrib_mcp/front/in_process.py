@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from toolcrib_mcp.front.dialogue import serve_wire
@@ -19,13 +20,26 @@ SHUTDOWN_GRACE: Final = 2.0
 _numbers = itertools.count(1)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ServiceConnection:
+    """Reaches a service; every connection is a conversation of its own."""
+
+    service: Service
+    principal: str | None = None
+
+    @property
+    def hears_callers(self) -> bool:
+        """Whether the service wants to be told whose each request is, by a gateway that all its requests come from."""
+        return bool(getattr(self.service, "hears_callers", False))
+
+    async def __call__(self) -> Wire:
+        """One more connection."""
+        return _ServedWire(self.service, principal=self.principal)
+
+
 def connect_service(service: Service, *, principal: str | None = None) -> Connect:
     """What an `Upstream` is given to reach a service; every connection is a conversation of its own."""
-
-    async def connect() -> Wire:
-        return _ServedWire(service, principal=principal)
-
-    return connect
+    return ServiceConnection(service=service, principal=principal)
 
 
 class _ServedWire:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 PROGRESS: Final = "notifications/progress"
 
+META_PRINCIPAL: Final = "io.toolcrib/principal"
+"""Where in the `_meta` of a request the gateway names its caller, towards services of the same process alone."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ServerFace:

@@ -18,6 +18,7 @@ from toolcrib_mcp.config import GatewayConfig, GatewaySettings, ServerConfig, Se
 from toolcrib_mcp.config.loading import namespace_of
 from toolcrib_mcp.config.templates import Template, Variable
 from toolcrib_mcp.config.transports import HttpTransport
+from toolcrib_mcp.front.in_process import ServiceConnection
 from toolcrib_mcp.upstreams import ClientFace, Connect, Upstream, UpstreamHooks, UpstreamSettings
 from toolcrib_mcp.upstreams.opening import KnownTools, settings_of, upstream_of
 from toolcrib_runtime.clock import Clock
@@ -82,6 +83,11 @@ class HubServer:
         """How it is kept; one of this process itself is never stopped for being idle."""
         kept = settings_of(self.settings, self.gateway)
         return kept if isinstance(self.source, ServerConfig) else replace(kept, idle_after=None)
+
+    @property
+    def hears_callers(self) -> bool:
+        """Whether it is a service of this process that is told whose each request is."""
+        return isinstance(self.source, ServiceConnection) and self.source.hears_callers
 
     @property
     def max_calls(self) -> int:

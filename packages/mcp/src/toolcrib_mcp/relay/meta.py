@@ -1,9 +1,11 @@
-"""What of a client's params goes to a server: all but what the protocol itself keeps in `_meta`."""
+"""What of a client's params goes to a server: all but what the protocol itself, and the gateway, keep in `_meta`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
+
+from toolcrib_mcp.front.service import META_PRINCIPAL
 
 RESERVED: Final = "io.modelcontextprotocol/"
 """How the keys begin by which one side of a conversation tells the other about itself; ours are put in their place."""
@@ -12,12 +14,17 @@ RESERVED: Final = "io.modelcontextprotocol/"
 def onward_params(params: Mapping[str, Any]) -> Mapping[str, Any]:
     """The params without what the client said about itself; the same object where there is nothing to take out."""
     meta = params.get("_meta")
-    if not isinstance(meta, Mapping) or not any(key.startswith(RESERVED) for key in meta):
+    if not isinstance(meta, Mapping) or not any(map(_is_kept_back, meta)):
         return params
-    kept = {key: value for key, value in meta.items() if not key.startswith(RESERVED)}
+    kept = {key: value for key, value in meta.items() if not _is_kept_back(key)}
     if kept:
         return {**params, "_meta": kept}
     return {name: value for name, value in params.items() if name != "_meta"}
+
+
+def _is_kept_back(key: str) -> bool:
+    # A client does not say whose request it is.
+    return key.startswith(RESERVED) or key == META_PRINCIPAL
 
 
 def with_meta(params: Mapping[str, Any], key: str, value: object) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolcrib_mcp.errors import UpstreamFailed
-from toolcrib_mcp.front.service import Request
+from toolcrib_mcp.front.service import META_PRINCIPAL, Request
 from toolcrib_mcp.hub.private import offered_to
 from toolcrib_mcp.relay.asking import Asking
 from toolcrib_mcp.relay.failures import rpc_error
@@ -79,10 +79,13 @@ class Passing:
     def _errand(self, server: str, method: str, params: Mapping[str, Any], request: Request) -> _Errand:
         settings = self._hub.server(server)
         grants = settings.settings.grants
+        onward, principal = onward_params(params), request.caller.principal
+        if principal is not None and settings.hears_callers:
+            onward = with_meta(onward, META_PRINCIPAL, principal)
         return _Errand(
             server=server,
             method=method,
-            params=onward_params(params),
+            params=onward,
             request=request,
             may_use=askable(grants, request.caller) if grants else _NOTHING,
             seconds=settings.upstream_settings.call_timeout if grants else 0.0,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from toolcrib_mcp.front.feed import LIST_CHANGED, Feed, Notice
-from toolcrib_mcp.front.service import Request, ServerFace
+from toolcrib_mcp.front.service import META_PRINCIPAL, Request, ServerFace
 from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.rpc.messages import METHOD_NOT_FOUND
 from toolcrib_mcp.toolboxes.calling import Calling
@@ -28,7 +29,8 @@ class ToolboxService:
     that it needs approval. Whoever may answer for the client decides: for others, deny by rule. `names` is how tools
     are listed; a client may call them by id or alias all the same. `patience` is how many seconds a person has to
     answer, where the client waits for that within its request. With `logs`, clients are told what tools log through
-    their context, if they want that level; without, it is for the listeners of the toolbox alone.
+    their context, if they want that level; without, it is for the listeners of the toolbox alone. With `hears_callers`
+    it is a server of a gateway in the same process, which says whose each request is: serve it to nothing else.
 
     Raises:
         WireNameCollision: Two tools would be called the same.
@@ -46,6 +48,7 @@ class ToolboxService:
         page_size: int = PAGE_SIZE,
         patience: float = PATIENCE,
         logs: bool = False,
+        hears_callers: bool = False,
     ) -> None:
         check_number("patience", patience, least=0)
         self._info = {"name": name, "version": version}
@@ -56,6 +59,8 @@ class ToolboxService:
         self._page_size = page_size
         self._patience = patience
         self._logs = logs
+        self.hears_callers = hears_callers
+        """Whether the gateway says whose each request is."""
         self._toolbox = toolbox
         self._tools = self._list_of(toolbox)
 
@@ -101,6 +106,7 @@ class ToolboxService:
             case "tools/list":
                 return self._tools.page(request.params.get("cursor"), era=request.caller.era)
             case "tools/call":
+                request = _of_its_caller(request) if self.hears_callers else request
                 definition = self._tools.find(request.params.get("name"))
                 calling = Calling(
                     toolbox=self._toolbox,
@@ -129,3 +135,9 @@ class ToolboxService:
 
     def _list_of(self, toolbox: Toolbox) -> ToolList:
         return ToolList(toolbox.registry, names=self._names, page_size=self._page_size)
+
+
+def _of_its_caller(request: Request) -> Request:
+    principal = request.meta.get(META_PRINCIPAL)
+    named = principal if isinstance(principal, str) else None
+    return replace(request, caller=replace(request.caller, principal=named))
