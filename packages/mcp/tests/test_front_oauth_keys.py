@@ -234,6 +234,14 @@ def test_a_key_that_is_broken_checks_nothing():
     assert keys.find("second", "ES256") is not None
 
 
+@pytest.mark.fault("K21")
+@pytest.mark.parametrize(("number", "found"), [(0, True), (1, False)], ids=["2048 bits", "1024 bits"])
+def test_a_key_is_found_only_where_it_is_long_enough(number, *, found):
+    keys = read_key_set(_document(Key("first", "RS256", number=number).jwk))
+
+    assert (keys.find("first", "RS256") is not None, keys.knows("first")) == (found, True)
+
+
 def test_without_a_name_in_the_token_the_only_key_that_fits_is_taken():
     keys = read_key_set(_document(Key("a").jwk, Key("b", "EdDSA").jwk, Key("c", "RS256").jwk))
     twice = read_key_set(_document(Key("a").jwk, Key("b", number=1).jwk))

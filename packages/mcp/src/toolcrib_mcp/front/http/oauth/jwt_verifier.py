@@ -87,7 +87,7 @@ class JwtVerifier:
             audience=self._audience,
             issuer=self._issuer,
             leeway=self._leeway,
-            options={"require": list(_NEEDED), "enforce_minimum_key_length": True},
+            options={"require": list(_NEEDED)},
         )
         principal, client = claims.get(self._principal_claim), claims.get("client_id", claims.get("azp"))
         return AccessToken(

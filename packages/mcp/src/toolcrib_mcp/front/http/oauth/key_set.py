@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt import PyJWK, PyJWTError
 
 from toolcrib_mcp.rpc.codec import decode
 
 MAX_KEYS: Final = 100
 """How many keys an issuer may have."""
+
+MIN_RSA_BITS: Final = 2048
+"""How long an RSA key must be (RFC 7518, 3.3). It is checked here, because not every library of tokens does."""
 
 # What a key must be for each way to sign. No way in which both sides know the same secret is among them: there, a
 # public key would do as one.
@@ -49,10 +53,7 @@ class KeySet:
 
     def _key(self, place: int, algorithm: str) -> PyJWK | None:
         if (place, algorithm) not in self._ready:
-            try:
-                self._ready[place, algorithm] = PyJWK(dict(self._keys[place]), algorithm)
-            except PyJWTError:
-                self._ready[place, algorithm] = None
+            self._ready[place, algorithm] = _strong_key(self._keys[place], algorithm)
         return self._ready[place, algorithm]
 
 
@@ -70,6 +71,16 @@ def read_key_set(document: bytes) -> KeySet:
     if not keys:
         raise ValueError("it has no key that a signature can be checked with")
     return KeySet(tuple({name: each for name, each in key.items() if name in _PUBLIC} for key in keys))
+
+
+def _strong_key(key: Mapping[str, Any], algorithm: str) -> PyJWK | None:
+    """The key, ready for use; none where it is broken, or so short that others can find its private half."""
+    try:
+        made = PyJWK(dict(key), algorithm)
+    except (PyJWTError, ValueError):
+        # Numbers that make no key: some versions of the library pass on the error of `cryptography`.
+        return None
+    return None if isinstance(made.key, RSAPublicKey) and made.key.key_size < MIN_RSA_BITS else made
 
 
 def _fits(key: Mapping[str, Any], algorithm: str) -> bool:
