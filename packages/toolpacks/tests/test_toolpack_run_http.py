@@ -150,24 +150,59 @@ async def test_a_redirect_is_checked_like_the_first_request(location: str, code:
     assert server.connections <= 6
 
 
-@pytest.mark.fault("E5")
-async def test_credentials_do_not_travel_to_another_origin(tmp_path: Path) -> None:
-    async with (
-        serving(ok(1)) as other,
-        serving(answer("307 Temporary Redirect", f"Location: {other.url('/y')}")) as server,
-    ):
-        write_http(
-            tmp_path,
-            "call",
-            server.url("/x"),
-            headers={"Authorization": "Bearer {{ env.DEMO }}"},
-            env={"set": {"DEMO": "s"}},
-        )
-        async with running(tmp_path, network=LOCAL) as toolbox:
-            assert (await ask(toolbox, "call")).unwrap() == 1
+REDIRECTS = ("301 Moved Permanently", "302 Found", "303 See Other", "307 Temporary Redirect", "308 Permanent Redirect")
 
-    assert header_of(server.requests[0], "Authorization") == "Bearer s"
-    assert header_of(other.requests[0], "Authorization") is None
+
+@pytest.mark.fault("E5", "K17")
+@pytest.mark.parametrize("place", ["port", "host", "scheme"])
+@pytest.mark.parametrize("method", ["POST", "GET"])
+@pytest.mark.parametrize("status", REDIRECTS)
+async def test_a_redirect_to_another_origin_is_refused_before_anything_is_sent_there(
+    status: str, method: str, place: str, tmp_path: Path
+) -> None:
+    resolver = FakeResolver({HOST: [["127.0.0.1"]], "evil.example": [["127.0.0.1"]]})
+    async with serving(ok(1)) as other:
+        location = {
+            "port": other.url("/y", host=HOST),
+            "host": other.url("/y", host="evil.example"),
+            "scheme": other.url("/y", host=HOST, scheme="https"),
+        }[place]
+        async with serving(answer(status, f"Location: {location}"), ok("good")) as server:
+            headers = {"Authorization": "Bearer {{ env.DEMO }}"}
+            demo = {"set": {"DEMO": "s"}}
+            write_http(tmp_path, "call", server.url("/x", host=HOST), method=method, headers=headers, env=demo)
+            async with running(tmp_path, network=LOCAL, resolver=resolver, retries=None) as toolbox:
+                refused, good = await ask(toolbox, "call", name="canary"), await ask(toolbox, "call")
+
+    assert refused.error is not None
+    assert refused.error.code == "toolbox.fetch-failed"
+    assert "another host, port or scheme" in refused.error.message
+    assert other.connections == 0
+    assert good.unwrap() == "good"
+
+
+@pytest.mark.fault("K17")
+@pytest.mark.parametrize("status", REDIRECTS)
+async def test_a_redirect_on_the_host_of_the_pack_is_followed(status: str, tmp_path: Path) -> None:
+    async with serving(answer(status, "Location: /y?z=1"), ok("there")) as server:
+        write_http(tmp_path, "call", server.url("/x"))
+        async with running(tmp_path, network=LOCAL) as toolbox:
+            assert (await ask(toolbox, "call", name="canary")).unwrap() == "there"
+
+    keeps_body = status.startswith(("307", "308"))
+    assert (b"canary" in server.requests[1]) is keeps_body
+    assert server.requests[1].startswith(b"POST /y?z=1" if keeps_body else b"GET /y?z=1")
+
+
+@pytest.mark.fault("K17")
+async def test_a_host_that_redirects_to_itself_first_cannot_lead_away_later(tmp_path: Path) -> None:
+    async with serving(ok(1)) as other:
+        away = answer("308 Permanent Redirect", f"Location: {other.url('/y')}")
+        async with serving(answer("307 Temporary Redirect", "Location: /again"), away) as server:
+            error = await error_of(tmp_path, server)
+
+    assert error.code == "toolbox.fetch-failed"
+    assert (len(server.requests), other.connections) == (2, 0)
 
 
 @pytest.mark.fault("E7")

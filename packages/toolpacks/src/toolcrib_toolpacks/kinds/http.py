@@ -54,6 +54,8 @@ async def fetch(
 ) -> JsonValue:
     """Send the request of one call; gives what is read of its answer, nothing for an answer without content.
 
+    The pack declares one host, and an operator reads that; so no redirect leads to another one.
+
     Raises:
         TemplateError: A value is missing or may not stand where it would.
         HttpStatusError: The server says that it did not do it.
@@ -77,6 +79,7 @@ async def fetch(
         headers={**{name: value for name, value in defaults.items() if name.lower() not in given}, **headers},
         content=content,
         seconds=seconds,
+        same_origin=True,
         max_bytes=pack.limits.max_output_bytes,
     )
     if response.status >= _FIRST_FAILURE:

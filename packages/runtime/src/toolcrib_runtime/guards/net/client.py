@@ -60,13 +60,15 @@ class GuardedClient:
         seconds: float | None = None,
         deadline: float | None = None,
         follow_redirects: bool = True,
+        same_origin: bool = False,
         max_bytes: int | None = None,
     ) -> FetchResponse:
         """Send one request and read its whole answer; a status other than 2xx is an answer, too.
 
         `seconds` count from now, `deadline` is a moment of `time.monotonic()`. The earlier one ends everything:
         names, connections, headers, body and redirects. `details["sent"]` of `DeadlineExceeded` and `FetchFailed` says
-        whether the request may have reached a server.
+        whether the request may have reached a server. With `same_origin`, a redirect to another host, port or scheme is
+        not followed, and nothing is sent there.
 
         Raises:
             InvalidUrl: The URL, or that of a redirect, is not one that is requested.
@@ -89,6 +91,7 @@ class GuardedClient:
             transport=self._opened(),
             grant=self._grant,
             max_redirects=self._limits.max_redirects if follow_redirects else None,
+            same_origin=same_origin,
             max_bytes=self._limits.max_bytes if max_bytes is None else max_bytes,
         )
         return await exchange.run(hop, deadline=latest if deadline is None else min(latest, deadline))

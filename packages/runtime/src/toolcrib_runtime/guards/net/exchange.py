@@ -19,7 +19,7 @@ from toolcrib_runtime.errors import DeadlineExceeded, FetchFailed
 from toolcrib_runtime.guards.net.body import read_body
 from toolcrib_runtime.guards.net.grant import NetGrant
 from toolcrib_runtime.guards.net.headers import retry_after
-from toolcrib_runtime.guards.net.redirects import Hop, is_redirect, next_hop
+from toolcrib_runtime.guards.net.redirects import Hop, check_origin, is_redirect, next_hop
 from toolcrib_runtime.guards.net.transport import causes
 from toolcrib_runtime.guards.net.urls import shown_url
 
@@ -50,6 +50,7 @@ class Exchange:
     grant: NetGrant
     max_redirects: int | None
     max_bytes: int
+    same_origin: bool
     sent: bool = False
     visited: list[str] = field(default_factory=list)
 
@@ -113,7 +114,10 @@ class Exchange:
                 details={"sent": True, "redirects": len(self.visited)},
             )
         location = response.headers.get("Location")
-        return next_hop(hop, status=response.status_code, location=location, grant=self.grant)
+        following = next_hop(hop, status=response.status_code, location=location, grant=self.grant)
+        if self.same_origin:
+            check_origin(following, hop)
+        return following
 
     async def _read(self, hop: Hop, response: httpx2.Response) -> FetchResponse:
         body = await read_body(cast("AsyncIterable[bytes]", response.stream), max_bytes=self.max_bytes)

@@ -58,6 +58,16 @@ def next_hop(hop: Hop, *, status: int, location: str | None, grant: NetGrant) ->
     return _without_body(following) if _becomes_get(hop.method, status) else following
 
 
+def check_origin(following: Hop, hop: Hop) -> None:
+    """Refuse to leave the host, the port or the scheme of a request.
+
+    Raises:
+        FetchFailed: The redirect leads to another one.
+    """
+    if origin_of(following.url) != origin_of(hop.url):
+        raise _refused(hop, "leads to another host, port or scheme")
+
+
 def _joined(base: httpx2.URL, location: str) -> str:
     try:
         return urljoin(str(base), location)
