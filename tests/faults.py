@@ -19,6 +19,7 @@ _PENDING: dict[str, str | None] = {
     "H": None,
     "I": None,
     "J": None,
+    "K14": None,
     "K17": None,
     "K21": None,
     "K": "comes with the closing of the security review",

@@ -394,8 +394,8 @@ _TEXTS: dict[str, dict[str, str]] = {
             "`execution` …) with details."
         ),
         "TP-23": (
-            "The child's environment holds only what `env.passthrough` and `env.set` name, plus what the interpreter "
-            "needs to start."
+            "The child's environment holds only what `env.set` names, what `env.passthrough` names and the operator "
+            "grants by name, plus what the interpreter needs to start."
         ),
         "TP-24": (
             "Capabilities are enforced, not only declared: no network cap → no sockets; filesystem outside the lists "

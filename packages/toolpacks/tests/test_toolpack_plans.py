@@ -105,6 +105,6 @@ def test_a_plan_needs_no_secret_and_shows_none(tmp_path: Path, host: dict[str, s
 
     assert command.argv == ("echo", "$API_KEY $PLACE $APP_TOKEN plain")
     assert request.url == "https://api.example/$PLACE?k=$API_KEY"
-    assert (command.ungranted, granted.ungranted) == (("API_KEY",), ())
-    assert command.to_dict()["ungranted"] == ["API_KEY"]
+    assert (command.ungranted, granted.ungranted) == (("API_KEY", "PLACE"), ("PLACE",))
+    assert command.to_dict()["ungranted"] == ["API_KEY", "PLACE"]
     assert "canary" not in f"{command!r}{request!r}{command.to_dict()}"

@@ -123,7 +123,7 @@ async def test_the_cache_key_of_a_pack_and_what_it_names_of_the_environment_coun
     packs = load(folder)
     runs = []
     for season in ("summer", "winter"):
-        settings = RunSettings(environment={"SEASON": season})
+        settings = RunSettings(environment={"SEASON": season}, granted_env=frozenset({"SEASON"}))
         async with open_toolbox(packs, settings=settings) as toolbox:
             executor: Any = toolbox.tools[0].executor
             runs.append(executor.depends_on("test:counts@1.0.0", {}))

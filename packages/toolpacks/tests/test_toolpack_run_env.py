@@ -42,7 +42,7 @@ async def test_every_kind_sees_only_the_variables_that_its_pack_names(tmp_path: 
     cli = ["/bin/sh", "-c", "env | grep -q canary && echo '{\"leak\": \"canary\"}' || echo '{}'"]
     write_pack(tmp_path, "cli", {"kind": "cli", "cmd": cli}, env=ENV)
 
-    async with running(tmp_path, environment=HOST) as toolbox:
+    async with running(tmp_path, environment=HOST, granted_env=frozenset({"GREETING", "OTHER"})) as toolbox:
         seen = {
             name: (await ask(toolbox, name)).unwrap() for name in ("module", "script", "node", "warm", "php", "cli")
         }
@@ -52,6 +52,67 @@ async def test_every_kind_sees_only_the_variables_that_its_pack_names(tmp_path: 
         variables = seen[name]
         assert set(variables) - ALWAYS - {"LC_CTYPE"} == {"GREETING", "MODE"}, name
         assert (variables["GREETING"], variables["MODE"]) == ("hello", "test")
+
+
+# Names that tell a person what they hold, and a list of words does not.
+UNTOLD = {
+    "TOOLCRIB_SHARED": "canary-a",
+    "PGPASSWORD": "canary-b",
+    "GH_PAT": "canary-c",
+    "DATABASE_URL": "canary-d",
+    "SESSION": "canary-e",
+    "TZ": "canary-f",
+}
+
+
+@pytest.mark.req("TP-23")
+@pytest.mark.fault("K14")
+async def test_without_a_grant_no_variable_of_the_gateway_is_in_any_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need("node")
+    need("php")
+    for name, value in UNTOLD.items():
+        monkeypatch.setenv(name, value)
+    env = {"passthrough": sorted(UNTOLD)}
+    write_python(tmp_path, "module", PRINTS["module"], env=env)
+    write_python(tmp_path, "script", PRINTS["script"], way="script", env=env)
+    write_file(tmp_path, "env.cjs", "console.log(JSON.stringify(process.env))")
+    write_file(tmp_path, "env.mjs", "export default () => process.env")
+    write_file(tmp_path, "env.php", "<?php echo json_encode(getenv());")
+    write_pack(tmp_path, "node", {"kind": "node", "script": "env.cjs"}, env=env)
+    write_pack(tmp_path, "warm", {"kind": "node", "module": "env.mjs"}, env=env)
+    write_pack(tmp_path, "php", {"kind": "php", "script": "env.php"}, env=env)
+    cli = ["/bin/sh", "-c", "env | sed 's/.*/\"&\",/' | { echo '['; cat; echo '0]'; }"]
+    write_pack(tmp_path, "cli", {"kind": "cli", "cmd": cli}, env=env)
+    kinds = ("module", "script", "node", "warm", "php", "cli")
+
+    async with running(tmp_path) as toolbox:
+        seen = {name: (await ask(toolbox, name)).unwrap() for name in kinds}
+    async with running(tmp_path, granted_env=frozenset({"DATABASE_URL"})) as toolbox:
+        granted = {name: (await ask(toolbox, name)).unwrap() for name in kinds}
+
+    assert "canary" not in str(seen)
+    assert "DATABASE_URL=canary-d" in granted.pop("cli")
+    assert all(variables["DATABASE_URL"] == "canary-d" for variables in granted.values())
+    assert not [value for value in UNTOLD.values() if value != "canary-d" and value in str(granted)]
+
+
+@pytest.mark.fault("K14")
+@pytest.mark.parametrize("name", sorted(UNTOLD))
+async def test_no_template_of_a_pack_names_a_variable_that_was_not_granted(name: str, tmp_path: Path) -> None:
+    cmd = ["/bin/sh", "-c", 'printf \'"%s"\' "$1"', "sh", f"{{{{ env.{name} }}}}"]
+    write_pack(tmp_path, "cli", {"kind": "cli", "cmd": cmd}, env={"passthrough": [name]})
+
+    async with running(tmp_path, environment=UNTOLD) as toolbox:
+        refused = (await ask(toolbox, "cli")).error
+    async with running(tmp_path, environment=UNTOLD, granted_env=frozenset({name})) as toolbox:
+        granted = (await ask(toolbox, "cli")).unwrap()
+
+    assert refused is not None
+    assert refused.code == "toolbox.template-error"
+    assert "canary" not in str(refused.to_dict())
+    assert granted == UNTOLD[name]
 
 
 @pytest.mark.req("TP-23")

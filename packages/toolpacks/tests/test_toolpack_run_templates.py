@@ -74,7 +74,7 @@ async def test_context_and_allowed_variables_are_there_and_nothing_else(tmp_path
         env={"passthrough": ["MODE"]},
     )
 
-    async with running(tmp_path, environment={"MODE": "fast"}) as toolbox:
+    async with running(tmp_path, environment={"MODE": "fast"}, granted_env=frozenset({"MODE"})) as toolbox:
         assert (await ask(toolbox, "all", n=3)).unwrap() == "km fast 3"
         missing = (await ask(toolbox, "all")).error
     async with running(tmp_path, environment={}) as toolbox:

@@ -62,7 +62,7 @@ GrantEnvOption = Annotated[
         "--grant-env",
         envvar="TOOLCRIB_TOOLPACKS_ENV",
         metavar="NAME",
-        help="Pass on a variable that looks like a secret, to tool files that ask for it; may be repeated.",
+        help="Pass on a variable to tool files that ask for it; may be repeated.",
         default_factory=list,
         show_default=False,
         rich_help_panel=_TOOL_FILES,

@@ -1,4 +1,4 @@
-"""The variables that a pack's code sees: those it names, and no others."""
+"""The variables that a pack's code sees: those that it names and an operator grants, and those that it sets."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ def looks_secret(name: str) -> bool:
 
 
 def pack_environment(pack: Toolpack, host: Mapping[str, str], *, granted: Collection[str]) -> dict[str, str]:
-    """The variables of a pack: what it sets, and what it passes on of those that the host has.
+    """The variables of a pack: what it sets, and those of the host that it names and that were granted by name.
 
-    A variable that looks like a secret is passed on only if it was granted by name: the pack's author asks for it, and
-    somebody else decides.
+    What a variable holds, its name does not tell; so the author of a pack asks, and the operator who runs it decides.
+    One that was not granted is absent, as if the host did not have it.
 
     Raises:
-        CapabilityRefused: One that looks like a secret was not granted.
+        CapabilityRefused: One that looks like a secret was not granted; without it the pack cannot do what it is for.
     """
-    passed = {name: host[name] for name in pack.env.passthrough if name in host}
-    refused = sorted(name for name in passed if looks_secret(name) and name not in granted)
+    named = [name for name in pack.env.passthrough if name in host]
+    refused = sorted(name for name in named if looks_secret(name) and name not in granted)
     if refused:
         raise CapabilityRefused(
             f"`{pack.tool}` asks for variables that look like secrets, and they were not granted: {listed(refused)}.",
             hint="Grant them by name if the pack may have them, or take them out of its `env.passthrough`.",
             details={"variables": refused},
         )
-    return {**passed, **pack.env.assigned}
+    return {**{name: host[name] for name in named if name in granted}, **pack.env.assigned}

@@ -53,7 +53,7 @@ class RunSettings:
     trust: bool = False
     """Whether a pack runs although this machine cannot hold it to its capabilities."""
     granted_env: frozenset[str] = frozenset()
-    """Variables that look like secrets, and may be passed to the packs that name them."""
+    """Variables that may be passed to the packs that name them; no other variable is."""
     granted_paths: tuple[PathGrant, ...] = ()
     """Files and folders that packs may use beyond what they declare, as data or with the interpreters in them."""
     environment: Mapping[str, str] | None = field(default=None, repr=False)
@@ -86,7 +86,7 @@ class RunPlan:
     headers: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
     ungranted: tuple[str, ...] = ()
-    """Those of the variables that look like secrets: a call needs them to be granted, its plan does not."""
+    """Those of the variables that a call gets only when they are granted; its plan does without."""
     body: str | None = None
     """What stands on standard input or in the body of the request, where the kind is `cli` or `http`."""
     folder: str
@@ -220,7 +220,7 @@ def plan_of(pack: Toolpack, arguments: Mapping[str, JsonValue], *, settings: Run
         tool=pack.definition.id,
         kind=pack.execution.kind,
         env=tuple(sorted(prepared.env)),
-        ungranted=tuple(sorted(each for each in passed if looks_secret(each) and each not in chosen.granted_env)),
+        ungranted=tuple(sorted(each for each in passed if each not in chosen.granted_env)),
         folder=str(pack.folder),
         timeout_ms=pack.timeout_ms,
         max_input_bytes=pack.limits.max_input_bytes,

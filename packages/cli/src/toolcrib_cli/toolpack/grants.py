@@ -22,7 +22,7 @@ class Grants:
     paths: tuple[str, ...] = ()
     """Files and folders that packs may use, each as `[TOOL=]PATH[:rw]`."""
     env: tuple[str, ...] = ()
-    """Variables that look like secrets, and may be passed on."""
+    """Variables that may be passed on to the packs that name them."""
     reach: tuple[str, ...] = ()
     """What http tools may reach beyond public hosts by https: `http`, `loopback`, `private`."""
 
