@@ -20,6 +20,7 @@ _PENDING: dict[str, str | None] = {
     "I": None,
     "J": None,
     "K14": None,
+    "K15": None,
     "K17": None,
     "K21": None,
     "K": "comes with the closing of the security review",

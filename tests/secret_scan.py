@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from toolcrib_mcp.redaction.configured import is_plain, is_secret_name
+from toolcrib_mcp.config.secret_names import is_secret_name
+from toolcrib_mcp.redaction.configured import is_plain
 from toolcrib_runtime.guards.secrets.shapes import PRIVATE_KEY, TOKENS
 
 LEAST_ENTROPY: Final = 2.65

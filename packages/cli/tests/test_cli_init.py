@@ -212,3 +212,26 @@ def test_variables_that_have_no_value_are_named(project: Path) -> None:
     result = CliRunner().invoke(app, ["init", "--from", ".mcp.json", "--dry-run"], catch_exceptions=False)
 
     assert "1 variable without a value. Set before you serve: UNSET_ONE\n" in result.stderr
+
+
+@pytest.mark.fault("K15")
+@pytest.mark.req("GW-6.1")
+@pytest.mark.parametrize("options", [[], ["--dry-run"], ["--json"]], ids=["written", "shown", "json"])
+def test_secrets_among_arguments_are_neither_written_nor_printed(project: Path, options: list[str]) -> None:
+    secret = "open" + "sesame7"
+    run = ["run", "--rm", "-e", f"LOGIN={secret}", f"-eTOKEN={secret}", "image", "-p", secret, f"-k{secret}"]
+    servers = {
+        "box": {"command": "docker", "args": run},
+        "line": {"command": f"docker run -e LOGIN={secret} image"},
+        "remote": {"url": f"https://mcp.example.com/s/{secret}/mcp", "headers": {"X-Plain": secret}},
+    }
+    _write(project / "own.json", **servers)
+
+    result = CliRunner().invoke(app, ["init", "--from", "own.json", "--yes", *options], catch_exceptions=False)
+
+    written = project / "mcp.json"
+    assert result.exit_code == 0
+    assert secret not in result.output + (written.read_text("utf-8") if written.exists() else "")
+    assert "TOOLCRIB_BOX_ARGS_3" in result.output
+    if written.exists():
+        assert "LOGIN=${TOOLCRIB_BOX_ARGS_3}" in written.read_text("utf-8")

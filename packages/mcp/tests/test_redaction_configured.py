@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from toolcrib_mcp import load_config
+from toolcrib_mcp.config.secret_names import is_secret_name
 from toolcrib_mcp.redaction import ResultRedactor, configured_secrets
-from toolcrib_mcp.redaction.configured import is_plain, is_secret_name
+from toolcrib_mcp.redaction.configured import is_plain
 from toolcrib_runtime.guards.secrets import REDACTED
 
 CANARY = "canary-4f9a1c07"

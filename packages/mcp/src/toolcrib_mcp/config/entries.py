@@ -259,7 +259,7 @@ def _templates(
         if looks_like_variable(text):
             fields.warn(place, "a text looks like a variable and is passed on as it is", hint="Write `${NAME}`.")
         try:
-            return parse_template(text, hidden=place in hidden, places=around.places)
+            return parse_template(text, hidden=place in hidden, public=hidden.get(place, 0), places=around.places)
         except TemplateFault as fault:
             fields.fault(place, str(fault), hint=fault.hint)
             return Template(parts=(), hidden=True)

@@ -76,15 +76,19 @@ class Template:
         return hide(text) if self.hidden or any(self.variables) else text
 
 
-def parse_template(text: str, *, hidden: bool, places: Mapping[str, str] = FrozenDict()) -> Template:
+def parse_template(text: str, *, hidden: bool, public: int = 0, places: Mapping[str, str] = FrozenDict()) -> Template:
     """Take a text apart; `$${` stands for `${` itself, and `${name}` of a place for that place.
+
+    The first `public` characters of a hidden text are no secret: they say what the secret behind them is for.
 
     Raises:
         TemplateFault: A `${` does not begin a variable that we know how to replace.
     """
     parts: list[ConfigText | Variable] = []
-    words, end = "", 0
-    for reference in _REFERENCE.finditer(text):
+    words, end = "", public
+    if public:
+        parts.append(text[:public])
+    for reference in _REFERENCE.finditer(text, public):
         words += text[end : reference.start()]
         end = reference.end()
         if reference[0] == "$${":

@@ -62,13 +62,18 @@ def written_server(
 def _written(place: str, template: Template, values: Mapping[str, ConfigText], placeholder: Placeholder) -> str:
     if not template.hidden:
         return "".join(map(_as_it_was, template.parts))
-    text = ""
+    text, public = "", ""
     for part in template.parts:
+        if isinstance(part, str):
+            # What stands before a secret and says what it is for.
+            text = public = escaped(part)
+            continue
         if isinstance(part, Variable) and part.default is None:
             text += _as_it_was(part)
             continue
         # A default is as secret as any other word here, so what it comes to now is what is kept.
-        scheme, rest = _without_scheme(part_value(part, values)) if not text else ("", part_value(part, values))
+        value = part_value(part, values)
+        scheme, rest = _without_scheme(value) if text == public else ("", value)
         text += scheme
         text += f"${{{placeholder(place, rest)}}}" if isinstance(rest, Secret) else ""
     return text

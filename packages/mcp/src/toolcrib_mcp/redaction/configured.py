@@ -13,30 +13,18 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from toolcrib_mcp.config import ServerConfig
+from toolcrib_mcp.config.secret_names import is_secret_name, is_setting, words_of
 from toolcrib_mcp.config.templates import ConfigText
 from toolcrib_mcp.config.transports import StdioTransport
 from toolcrib_runtime.guards.secrets import Scrubber, Secret
 from toolcrib_runtime.guards.secrets.spellings import MIN_SECRET_LENGTH
 
-_SECRET_WORDS: Final = frozenset(
-    "auth authorization bearer cookie cookies credential credentials creds dsn jwt key keys licence license pass "
-    "passphrase passwd password passwords pat private pw pwd salt secret secrets session sig signature token tokens "
-    "webhook".split()
-)
 # What has such a name is told on purpose: an agent hands it from tool to tool.
 _PUBLIC_LAST_WORDS: Final = frozenset("commit guid hash id ids sha uuid version".split())
-_SECRET_ENDINGS: Final = ("apikey", "secret", "token", "password", "passwd")
-_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Words, names with a number, numbers, and what is put together from them: paths, hosts, addresses, versions, dates.
 _PLAIN: Final = re.compile(
     r"[\s._:/\\,;=@+~%(){}\[\]|*<>$!?&#\"'-]*+"
     r"(?:(?:[A-Za-z]{0,20}[0-9]{0,5}[A-Za-z]{0,4}|[0-9]{1,10})(?:[\s._:/\\,;=@+~%(){}\[\]|*<>$!?&#\"'-]++|$))*+"
-)
-# One word that says how something is set, also where a name says that it is secret, as in `AUTH=required`.
-_SETTING: Final = re.compile(
-    r"(?:en|dis)abled|required|optional|default|production|development|staging|testing|localhost|anonymous|"
-    r"oauth2?|bearer|basic|digest|kerberos|keyring|keychain|prompt|manual|system|undefined|unknown",
-    re.IGNORECASE,
 )
 _PATH: Final = re.compile(r"(?:/|~/|\./|\.\./)[\w.@+ /-]*")
 # A place on this machine, also as the URL of a file or of a database in one: its folders may have random names.
@@ -61,11 +49,6 @@ def configured_secrets(servers: Iterable[ServerConfig]) -> tuple[Secret, ...]:
     return tuple(map(Secret, sorted(found)))
 
 
-def is_secret_name(name: str) -> bool:
-    """Whether the name of a variable, header or option says that its value is a secret."""
-    return any(word in _SECRET_WORDS or word.endswith(_SECRET_ENDINGS) for word in _words(name))
-
-
 def is_plain(text: str) -> bool:
     """Whether a text is made of words and small numbers only, as a path, an address or a setting is."""
     return _PLAIN.fullmatch(text) is not None and _SHAPES.scrub_text(text) == text
@@ -75,12 +58,8 @@ def _is_local(text: str) -> bool:
     return _LOCAL.fullmatch(text) is not None and _SHAPES.scrub_text(text) == text
 
 
-def _words(name: str) -> list[str]:
-    return [word.lower() for word in _WORD.findall(name)]
-
-
 def _is_public_name(name: str) -> bool:
-    return not is_secret_name(name) and bool(_PUBLIC_LAST_WORDS.intersection(_words(name)[-1:]))
+    return not is_secret_name(name) and bool(_PUBLIC_LAST_WORDS.intersection(words_of(name)[-1:]))
 
 
 def _of_server(server: ServerConfig) -> Iterator[str]:
@@ -89,7 +68,7 @@ def _of_server(server: ServerConfig) -> Iterator[str]:
         if not is_secret_name(name) and _is_local(text):
             continue
         if is_secret_name(name):
-            if not (_SETTING.fullmatch(text) or (_PATH.fullmatch(text) and is_plain(text))):
+            if not (is_setting(text) or (_PATH.fullmatch(text) and is_plain(text))):
                 yield text
         elif not (_is_public_name(name) or is_plain(text)):
             yield text
