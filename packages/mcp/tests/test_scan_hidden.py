@@ -110,6 +110,35 @@ def test_a_name_has_one_line(place: str, text: str) -> None:
     assert [each.rule for each in scan_texts(planted(place, text)).refused] == ["hidden-character"]
 
 
+@pytest.mark.req("GW-8.2")
+@pytest.mark.fault("K22")
+@pytest.mark.parametrize(
+    "text",
+    ["read\u00a0file", "read_file\u2003", "\u3000read", "read\u3000file", "a\u200ab", "\u5199\u771f\u3000"],
+    ids=ascii,
+)
+@pytest.mark.parametrize("place", ["name", "parameter"])
+def test_a_name_has_no_space_of_another_width(place: str, text: str) -> None:
+    assert [each.rule for each in scan_texts(planted(place, text)).refused] == ["hidden-character"]
+
+
+def test_a_wide_space_may_stand_between_wide_letters() -> None:
+    assert scan_texts(planted("parameter", "\u5199\u771f\u3000\u6dfb\u4ed8")) == CLEAN
+
+
+@pytest.mark.req("GW-8.2")
+@pytest.mark.fault("K22")
+def test_no_character_that_unicode_lets_be_ignored_passes_in_any_text() -> None:
+    ignorable = [
+        *(0xAD, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFEFF, 0xFFA0, 0x16FE4, 0x1D159),
+        *(*range(0x180B, 0x1810), *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070)),
+        *(*range(0xFE00, 0xFE10), *range(0xFFF0, 0xFFF9), *range(0x1BCA0, 0x1BCA4), *range(0x1D173, 0x1D17B)),
+        *range(0xE0000, 0xE1000),
+    ]
+
+    assert [f"{each:X}" for each in ignorable if not scan_texts(planted("description", f"a{chr(each)}b")).refused] == []
+
+
 def test_a_value_may_be_a_line_break_or_a_tab() -> None:
     assert scan_texts(planted("enum", "\n")) == CLEAN
     assert scan_texts(planted("default", "\t")) == CLEAN

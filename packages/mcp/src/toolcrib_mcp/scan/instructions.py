@@ -9,6 +9,7 @@ from functools import cache
 from typing import Final
 
 from toolcrib_core.wording import quoted
+from toolcrib_mcp.scan.look_alikes import LOOK_ALIKES
 from toolcrib_mcp.scan.rules import RULES, Rule, linear_search
 
 _MAX_EXCERPT: Final = 48
@@ -17,6 +18,8 @@ _ESCAPES: Final = re.compile(
     r"(?:\\x[0-9a-fA-F]{2}){8}|(?:\\u[0-9a-fA-F]{4}){8}|(?:%[0-9a-fA-F]{2}){12}|(?:&#x?[0-9a-fA-F]{2,5};){8}"
 )
 _WORD_EDGES: Final = re.compile(r"(?=[A-Z])(?<=[a-z0-9])")
+_ACCENTS: Final = range(0x300, 0x370)
+_AS_IT_LOOKS: Final = str.maketrans(LOOK_ALIKES) | dict.fromkeys(_ACCENTS)
 # A picture, as icons of tools are given.
 _DATA_URL: Final = re.compile(r"data:[a-z]{1,20}/[a-z0-9.+-]{1,40}[;,][^\s\"')]*+")
 
@@ -57,7 +60,8 @@ def _may_be_encoded() -> Callable[[str], bool]:
 
 
 def _plain(text: str) -> str:
-    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+    # As it looks: `ígnore` with an accent and `іgnore` with a Cyrillic letter are read as the word that they look like.
+    return text if text.isascii() else unicodedata.normalize("NFKD", text).translate(_AS_IT_LOOKS)
 
 
 def _apart(name: str) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 from toolcrib_core import JsonValue
 from toolcrib_core.wording import quoted
-from toolcrib_mcp.scan.confusable import letters_in, may_be_confusable, mixed_word, passes_for_latin
+from toolcrib_mcp.scan.confusable import letters_in, may_be_confusable, may_pass_for_latin, mixed_word, passes_for_latin
 from toolcrib_mcp.scan.findings import CLEAN, ScanReport, TextFinding
 from toolcrib_mcp.scan.hidden import character_name, hidden_characters, may_have_hidden
 from toolcrib_mcp.scan.instructions import broken_rules, has_encoded_text, suspected_rules
@@ -84,5 +84,8 @@ def _flags(placed: PlacedText, rules: tuple[Rule, ...]) -> Iterator[TextFinding]
         yield TextFinding(placed.pointer, rule, seen)
     if has_encoded_text(placed.text):
         yield TextFinding(placed.pointer, ENCODED, "Text in an encoding that a person does not read")
-    if placed.role != "name" and (word := mixed_word(placed.text)):
+    if placed.role == "name":
+        if (why := may_pass_for_latin(placed.text)) and not passes_for_latin(placed.text):
+            yield TextFinding(placed.pointer, CONFUSABLE_NAME, why)
+    elif word := mixed_word(placed.text):
         yield TextFinding(placed.pointer, CONFUSABLE_WORD, f"{quoted(word)} mixes scripts: {letters_in(word)}")
