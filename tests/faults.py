@@ -23,6 +23,7 @@ _PENDING: dict[str, str | None] = {
     "K15": None,
     "K17": None,
     "K21": None,
+    "K22": None,
     "K": "comes with the closing of the security review",
     "K5": None,
     "K9": None,

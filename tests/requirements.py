@@ -767,7 +767,8 @@ _TEXTS: dict[str, dict[str, str]] = {
         ),
         "GW-8.2": (
             "Scan of every upstream text for hidden characters and instruction-like content; hidden characters are "
-            "refused, the rest flagged on the card and in `toolcrib doctor`."
+            "refused, the rest flagged on the card and in `toolcrib doctor`. Names that look like ASCII are "
+            "refused, and hidden text in an answer is pointed at."
         ),
         "GW-8.3": (
             "Risk: policy file with allow | deny | ask by glob, risk and server; unknown effects ask; upstream hints "

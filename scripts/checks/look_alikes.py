@@ -21,9 +21,10 @@ _TABLE = ROOT / "packages" / "mcp" / "src" / "toolcrib_mcp" / "scan" / "look_ali
 _SURROGATES = range(0xD800, 0xE000)
 _MAX_SKELETON = 400
 _WIDTH = 100
-_HEAD = '''"""Characters of all scripts that look like one ASCII letter: made by `scripts/checks/look_alikes.py`, not by hand.
+_HEAD = '''"""Characters of all scripts that look like one ASCII letter.
 
-From the confusables of UTS #39, Unicode {unicode}. Compatibility forms such as full width are left out: NFKC finds them.
+`scripts/checks/look_alikes.py` makes this table from the confusables of UTS #39, Unicode {unicode}. Compatibility forms
+such as full width are left out: NFKC finds them.
 Copyright © 2004-2025 Unicode, Inc., under the licence in `UNICODE-LICENSE.txt` beside this file.
 """
 

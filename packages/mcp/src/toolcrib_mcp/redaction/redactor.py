@@ -34,6 +34,8 @@ class Redacted:
     count: int
     size: int
     """In bytes of JSON, as it came."""
+    ascii: bool
+    """Whether it is known to have ASCII only."""
 
 
 class ResultRedactor:
@@ -83,13 +85,13 @@ class ResultRedactor:
         needles = self._needles
         found = needles.every() if encoded.escaped else needles.within(encoded.data)
         if not found and not self._known_formats and not has_encoded(encoded.data):
-            return Redacted(result, 0, len(encoded.data))
+            return Redacted(result, 0, len(encoded.data), encoded.ascii)
         copy = _decoded(encoded.data)
         taken = redact_in_place(copy, found=found, needles=needles, known_formats=self._known_formats)
         if not taken:
-            return Redacted(result, 0, len(encoded.data))
+            return Redacted(result, 0, len(encoded.data), encoded.ascii)
         _LOG.info("%s taken out of what the server %s answered", count(taken, "secret"), quoted(server))
-        return Redacted(copy, taken, len(encoded.data))
+        return Redacted(copy, taken, len(encoded.data), encoded.ascii)
 
 
 class _Encoded(NamedTuple):
@@ -97,6 +99,10 @@ class _Encoded(NamedTuple):
 
     data: bytes
     escaped: bool
+
+    @property
+    def ascii(self) -> bool:
+        return not self.escaped and self.data.isascii()
 
 
 def _encoded(result: dict[str, Any]) -> _Encoded:

@@ -10,9 +10,11 @@ from typing import Any, Final
 
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.scan import scan_texts
+from toolcrib_mcp.scan.smuggling import pointed_at
 from toolcrib_mcp.upstreams import ListKind
 
 _LISTED: Final = {kind.method: kind.value for kind in ListKind if kind is not ListKind.TOOLS}
+_ANSWERS: Final = frozenset({"prompts/get", "resources/read"})
 _MOST_TOLD: Final = 1_000
 _logger = logging.getLogger("toolcrib.mcp")
 
@@ -24,7 +26,9 @@ class ListScreen:
         self._told: set[str] = set()
 
     def screened(self, method: str, result: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a request for a list; the very same where nothing has to be left out."""
+        """The answer to a request, the very same where nothing has to be left out of a list or pointed at."""
+        if method in _ANSWERS:
+            return pointed_at(result)
         member = _LISTED.get(method)
         items = None if member is None else result.get(member)
         if member is None or not isinstance(items, list):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,8 +12,10 @@ from toolcrib_core.wording import quoted
 from toolcrib_mcp.approvals import ApprovalDesk, Question, without_approval
 from toolcrib_mcp.front.service import Request
 from toolcrib_mcp.policy import PolicyJudgement, PolicySource, subject_of
+from toolcrib_mcp.redaction.redactor import IN_THREAD_BYTES
 from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.safeguards.noting import CallNotes, CallRecorder
+from toolcrib_mcp.scan.smuggling import pointed_at
 from toolcrib_runtime.errors import NotPermitted
 
 if TYPE_CHECKING:
@@ -123,7 +126,11 @@ class Checkpoint:
         redacted = await self.redactor.redact_off_loop(result, server=call.tool.upstream)
         notes.redactions += redacted.count
         notes.result_bytes = redacted.size
-        return redacted.result
+        if redacted.ascii:
+            return redacted.result
+        if redacted.size < IN_THREAD_BYTES:
+            return pointed_at(redacted.result)
+        return await asyncio.to_thread(pointed_at, redacted.result)
 
 
 def _denied(call: GuardedCall, judgement: PolicyJudgement) -> NotPermitted:

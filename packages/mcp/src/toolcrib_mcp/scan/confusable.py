@@ -16,16 +16,14 @@ from typing import Final
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.scan.look_alikes import LOOK_ALIKES
 
-# The scripts whose letters nobody can tell from Latin ones, with a few that Unicode's list lacks.
+# Scripts with many letters that cannot be told from Latin ones, and a few letters that Unicode's list lacks.
 _NEAR_SCRIPTS: Final = re.compile("[\u0370-\u058f\u13a0-\u13ff\ua640-\ua69f\uab70-\uabbf]")
 _ALSO_NEAR: Final = "\u0433\u043a\u043d\u0442\u050d\u051a\u04ae\u13ce"
 _LATIN_SCRIPT: Final = re.compile("[\u0100-\u02af\u1d00-\u1dbf\u1e00-\u1eff\ua720-\ua7ff\uab30-\uab6f]")
 _GREEK_SYMBOLS: Final = "\u03b1\u03bd\u03c1\u03c5\u03b9\u03ba\u03b3\u03b7\u03c9\u03c4\u03c3\u03b5"
 # Latin letters that languages are written with today, such as the Turkish one without a dot.
 _SPELT: Final = "\u0131\u0196\u01c0\u0263\u0269\u028b"
-_NEAR: Final = "".join(
-    {*filter(_NEAR_SCRIPTS.match, LOOK_ALIKES), *_ALSO_NEAR}.difference(_GREEK_SYMBOLS),
-)
+_NEAR: Final = "".join(sorted({*filter(_NEAR_SCRIPTS.match, LOOK_ALIKES), *_ALSO_NEAR}.difference(_GREEK_SYMBOLS)))
 _FAR: Final = "".join(
     each for each in LOOK_ALIKES if not (_NEAR_SCRIPTS.match(each) or _LATIN_SCRIPT.match(each)) and each.isalpha()
 )
@@ -77,7 +75,7 @@ def passes_for_latin(name: str) -> str | None:
 
 
 def may_pass_for_latin(name: str) -> str | None:
-    """Why a name could be taken for another although it may be meant well, in words: `fıle` with a Turkish letter.
+    """Why a name could be taken for another although it may be meant well, in words: `file` with a Turkish i.
 
     The letters are Latin ones of a living language, Greek ones at the end of a word, symbols, Roman numerals, and
     letters of any script that are no more than a stroke or a ring.

@@ -60,7 +60,7 @@ def _may_be_encoded() -> Callable[[str], bool]:
 
 
 def _plain(text: str) -> str:
-    # As it looks: `ígnore` with an accent and `іgnore` with a Cyrillic letter are read as the word that they look like.
+    # As it looks: `ignore` with an accent or with a Cyrillic letter is read as the word that it looks like.
     return text if text.isascii() else unicodedata.normalize("NFKD", text).translate(_AS_IT_LOOKS)
 
 

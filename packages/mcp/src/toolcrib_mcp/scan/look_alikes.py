@@ -1,6 +1,7 @@
-"""Characters of all scripts that look like one ASCII letter: made by `scripts/checks/look_alikes.py`, not by hand.
+"""Characters of all scripts that look like one ASCII letter.
 
-From the confusables of UTS #39, Unicode 15.0. Compatibility forms such as full width are left out: NFKC finds them.
+`scripts/checks/look_alikes.py` makes this table from the confusables of UTS #39, Unicode 15.0. Compatibility forms
+such as full width are left out: NFKC finds them.
 Copyright © 2004-2025 Unicode, Inc., under the licence in `UNICODE-LICENSE.txt` beside this file.
 """
 
