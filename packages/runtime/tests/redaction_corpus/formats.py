@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Final
 
+from redaction_corpus.vendors import VENDORS
+
 _LETTERS = string.ascii_letters + string.digits
 _URL = _LETTERS + "_-"
 _HEX = "0123456789abcdef"
@@ -112,5 +114,6 @@ FORMATS: Final[Mapping[str, Callable[[Random], str]]] = {
     "private key": _pem("RSA "),
     "private key pkcs8": _pem(""),
     "password": _joined(_some(string.ascii_lowercase, 5), "-", _some(_LETTERS, 7), "9"),
+    **VENDORS,
 }
 """By name: makes one more secret of the format."""
