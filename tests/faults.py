@@ -19,6 +19,7 @@ _PENDING: dict[str, str | None] = {
     "H": None,
     "I": None,
     "J": None,
+    "K13": None,
     "K14": None,
     "K15": None,
     "K17": None,

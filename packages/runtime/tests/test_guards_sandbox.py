@@ -114,6 +114,7 @@ async def test_no_new_privileges_are_gained() -> None:
         "deny_sockets",
         "deny_children",
         "deny_metadata",
+        "deny_machine",
     ],
 )
 def test_a_required_layer_that_is_missing_stops_the_start(wish: str) -> None:

@@ -166,7 +166,7 @@ def test_ports_need_a_landlock_that_knows_them() -> None:
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_a_filter_begins_with_the_kind_of_machine_and_ends_by_allowing(machine: str) -> None:
-    every = seccomp.DeniedCalls(sockets=True, children=True, programs=True, metadata=True, modes=True)
+    every = seccomp.DeniedCalls(sockets=True, children=True, programs=True, metadata=True, modes=True, machine=True)
     made = seccomp.call_filter(every, machine=machine)
 
     steps = list(struct.iter_unpack("=HBBI", made))

@@ -156,6 +156,7 @@ def sandbox_for(
         tcp_ports=tuple(PORTS[each] for each in network) if network else None,
         deny_children=not pack.caps.subprocess,
         deny_metadata=True,
+        deny_machine=True,
     )
 
 

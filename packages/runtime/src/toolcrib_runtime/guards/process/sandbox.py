@@ -25,7 +25,13 @@ _LAUNCHER = str(Path(launch.__file__).resolve())
 # What a dynamically linked program needs before its first line runs.
 _SYSTEM_FILES = (
     *("/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/etc/ld.so.cache", "/etc/alternatives"),
-    *("/etc/localtime", "/etc/ssl/certs", "/dev/urandom", "/dev/random", "/dev/zero", "/proc/self"),
+    *("/etc/localtime", "/etc/ssl/certs", "/dev/urandom", "/dev/random", "/dev/zero"),
+)
+_ALL_OF_ITSELF = ("/proc/self",)
+# What an interpreter asks about itself. All else there is about the machine: its mounts, networks and namespaces.
+_OF_ITSELF = (
+    *(f"/proc/self/{name}" for name in ("auxv", "cmdline", "comm", "exe", "fd", "limits", "maps", "smaps_rollup")),
+    *("/proc/self/stat", "/proc/self/statm", "/proc/self/status", "/proc/thread-self/children"),
 )
 _SYSTEM_SINKS = ("/dev/null",)
 # The first version of Landlock that knows ports.
@@ -58,6 +64,7 @@ class SandboxWishes:
     deny_sockets: bool = False
     deny_children: bool = False
     deny_metadata: bool = False
+    deny_machine: bool = False
     required: bool = False
 
 
@@ -212,6 +219,7 @@ def _check_required(wishes: SandboxWishes, layers: Layers) -> None:
         "deny_sockets": wishes.deny_sockets and not layers.seccomp,
         "deny_children": wishes.deny_children and not layers.seccomp,
         "deny_metadata": wishes.deny_metadata and not layers.seccomp,
+        "deny_machine": wishes.deny_machine and not layers.seccomp,
     }
     missing = [f"`{name}`" for name, lacking in wished.items() if lacking]
     if wishes.required and missing:
@@ -250,17 +258,18 @@ def _filter(wishes: SandboxWishes, *, programs: bool) -> str:
         programs=wishes.deny_children and programs,
         metadata=wishes.deny_metadata,
         modes=wishes.deny_metadata and not wishes.writable,
+        machine=wishes.deny_machine,
     )
     return base64.b64encode(call_filter(denied)).decode()
 
 
 def _denies(wishes: SandboxWishes) -> bool:
-    return wishes.deny_sockets or wishes.deny_children or wishes.deny_metadata
+    return wishes.deny_sockets or wishes.deny_children or wishes.deny_metadata or wishes.deny_machine
 
 
 def _file_rules(wishes: SandboxWishes, granted: tuple[str, ...], own: tuple[str, ...]) -> dict[str, list[str]]:
     return {
-        "read": [*_SYSTEM_FILES, *granted, *wishes.readable],
+        "read": [*_SYSTEM_FILES, *(_OF_ITSELF if wishes.deny_machine else _ALL_OF_ITSELF), *granted, *wishes.readable],
         "write": [*_SYSTEM_SINKS, *own, *wishes.writable],
         "list": [*wishes.listable],
     }
