@@ -26,6 +26,7 @@ _PENDING: dict[str, str | None] = {
     "K21": None,
     "K22": None,
     "K": "comes with the closing of the security review",
+    "K4": None,
     "K5": None,
     "K9": None,
 }

@@ -10,6 +10,7 @@ from relay_cases import PAIRS, failure_of, text_of, transparent, until
 from relay_servers import EVERY_BLOCK, RelayServer
 
 from toolcrib_mcp.errors import UpstreamFailed
+from toolcrib_mcp.rpc.messages import METHOD_NOT_FOUND
 from toolcrib_mcp.upstreams.eras import Era
 
 pytestmark = pytest.mark.parametrize(("front", "behind"), PAIRS)
@@ -180,8 +181,9 @@ async def test_the_face_is_the_servers_own(front: Era, behind: Era) -> None:
 
 
 @pytest.mark.req("GW-6.6")
-async def test_a_method_that_nobody_here_knows_is_passed_on(front: Era, behind: Era) -> None:
+async def test_a_method_that_nobody_here_knows_is_refused(front: Era, behind: Era) -> None:
     async with transparent(RelayServer(era=behind)) as case, case.client(front) as client:
-        result = await client.ask("novel/method", {"a": 1})
+        with pytest.raises(UpstreamFailed) as refused:
+            await client.ask("novel/method", {"a": 1})
 
-    assert result["novel"]["a"] == 1
+    assert refused.value.rpc_code == METHOD_NOT_FOUND

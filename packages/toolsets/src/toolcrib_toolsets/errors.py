@@ -45,6 +45,7 @@ MESSAGES: Final[dict[str, tuple[str, str | None]]] = {
     "api_key_required": ("The toolset type {subject} needs a key.", "Give one when the instance is created."),
     "type_out_of_scope": ("The access token does not reach toolsets of the type {subject}.", None),
     "service_failed": ("The service behind {subject} failed: {reason}.", None),
+    "calls_not_served": ("Tools are not called through this API.", "Call them through the gateway."),
     "not_allowed": ("Only administrators may do this.", "Use the access token of an administrator."),
     "unauthenticated": (
         "The request has no valid access token.",
@@ -241,6 +242,15 @@ class ApiRequestInvalid(ToolsetError):
     default_category = ToolErrorCategory.VALIDATION
     key = "invalid_request"
     status = 400
+
+
+class CallsNotServed(ToolsetError):
+    """The management API was made without a guard, and calls no tools."""
+
+    default_code = "toolbox.calls-not-served"
+    default_category = ToolErrorCategory.PERMISSION
+    key = "calls_not_served"
+    status = 403
 
 
 class ApiAddressNotFound(ToolsetError):

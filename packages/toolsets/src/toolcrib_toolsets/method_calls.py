@@ -21,12 +21,21 @@ async def call_method(
     Raises:
         MethodNotFound: There is no such method.
     """
+    result = await _called(toolbox, method_of(toolbox, method, instance=instance), arguments, by=owner)
+    error = None if result.error is None else _json(result.error.to_dict())
+    return ToolsetExecutionResponse(error=error) if error else ToolsetExecutionResponse(result=result.value)
+
+
+def method_of(toolbox: Toolbox, method: str, *, instance: str) -> ToolDefinition:
+    """The tool that a method of an instance is.
+
+    Raises:
+        MethodNotFound: There is no such method.
+    """
     by_name = {each.name: each for each in toolbox.registry.list()}
     if method not in by_name:
         raise MethodNotFound.of(subject=quoted(instance), method=quoted(method), known=listed(sorted(by_name)))
-    result = await _called(toolbox, by_name[method], arguments, by=owner)
-    error = None if result.error is None else _json(result.error.to_dict())
-    return ToolsetExecutionResponse(error=error) if error else ToolsetExecutionResponse(result=result.value)
+    return by_name[method]
 
 
 async def _called(toolbox: Toolbox, tool: ToolDefinition, arguments: Mapping[str, JsonValue], *, by: str) -> ToolResult:

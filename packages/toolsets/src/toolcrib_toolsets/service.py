@@ -33,7 +33,7 @@ from toolcrib_toolsets.errors import (
     ToolsetTypeDisabled,
 )
 from toolcrib_toolsets.hiding import without_key
-from toolcrib_toolsets.method_calls import call_method
+from toolcrib_toolsets.method_calls import call_method, method_of
 from toolcrib_toolsets.names import validate_toolset_description, validate_toolset_name
 from toolcrib_toolsets.offered_types import ToolsetTypes
 from toolcrib_toolsets.opened import OpenToolsets
@@ -204,6 +204,20 @@ class ToolsetService(ToolsetTypes):
         if not await asyncio.to_thread(self._rows.delete_toolset, instance_id):
             raise _not_found(instance_id)
         await self._opened.forget(instance_id)
+
+    async def instance_tool(
+        self, user_id: str, instance_id: str, method: str, *, scopes: Scopes = None
+    ) -> tuple[Toolset, ToolDefinition]:
+        """An instance that could be called now, and the tool that one of its methods is.
+
+        Raises:
+            ToolsetError: As `execute_instance_tool`.
+            SealingError: Its key cannot be opened.
+        """
+        row = await self._owned(user_id, instance_id, scopes)
+        kind = await self._usable(row)
+        async with self._opened.using(row, kind, await self._credentials(row, kind)) as toolbox:
+            return row.toolset(), method_of(toolbox, method, instance=row.name)
 
     async def execute_instance_tool(
         self,

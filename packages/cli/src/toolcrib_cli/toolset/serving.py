@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from toolcrib_cli.toolset.opening import kinds_of, opened_store, sealing_of
@@ -24,6 +25,7 @@ from toolcrib_toolsets import (
     InstanceNotOwned,
     Toolset,
     ToolsetExecutionRequest,
+    ToolsetExecutionResponse,
     ToolsetScope,
     ToolsetService,
 )
@@ -34,8 +36,9 @@ if TYPE_CHECKING:
     from toolcrib_cli.serve_command import Clients
     from toolcrib_mcp.front import Identity
     from toolcrib_mcp.rpc import Wire
+    from toolcrib_mcp.safeguards import Checkpoint
     from toolcrib_mcp.upstreams import Connect
-    from toolcrib_toolsets.api import Principal
+    from toolcrib_toolsets.api import Guard, InstanceCall, Principal
 
 
 class ToolsetServers:
@@ -102,21 +105,25 @@ async def admitted(clients: Clients, *, root: Path | None) -> AsyncIterator[Admi
         service: ToolsetService | None = None
         if clients.toolsets or clients.admin_api:
             service = ToolsetService(store, sealing_of(store, keyed=True, root=root), kinds_of(os.environ))
+        checkpoint: asyncio.Future[Checkpoint] = asyncio.get_running_loop().create_future()
         if service is not None and clients.admin_api:
-            mounts = _management(service, tokens)
+            mounts = _management(service, tokens, checkpoint)
         try:
             yield Admission(
                 principal=clients.principal,
                 authenticate=authenticator(tokens) if clients.tokens else None,
                 personal=ToolsetServers(service) if service is not None and clients.toolsets else None,
                 mounts=mounts,
+                checkpoint=checkpoint,
             )
         finally:
             if service is not None:
                 await service.aclose()
 
 
-def _management(service: ToolsetService, tokens: AccessTokens) -> Mapping[str, Any]:
+def _management(
+    service: ToolsetService, tokens: AccessTokens, checkpoint: asyncio.Future[Checkpoint]
+) -> Mapping[str, Any]:
     try:
         from toolcrib_toolsets.api import PREFIX, management_api
     except ImportError:
@@ -124,7 +131,39 @@ def _management(service: ToolsetService, tokens: AccessTokens) -> Mapping[str, A
             "The management API needs a package that is not installed.",
             hint="Install it: `pip install 'toolcrib-toolsets[api]'`.",
         ) from None
-    return {PREFIX: management_api(service, authenticate=api_authenticator(tokens), version=version())}
+    api = management_api(
+        service, authenticate=api_authenticator(tokens), version=version(), guard=api_guard(checkpoint)
+    )
+    return {PREFIX: api}
+
+
+def api_guard(checkpoint: asyncio.Future[Checkpoint]) -> Guard:
+    """Lets calls of the management API pass what calls through the gateway pass; until that is open, they wait."""
+    from toolcrib_mcp.proxy.embedding import lone_request
+    from toolcrib_mcp.safeguards.requests import run_directly
+
+    async def guard(
+        call: InstanceCall, proceed: Callable[[], Awaitable[ToolsetExecutionResponse]]
+    ) -> ToolsetExecutionResponse:
+        scopes = call.principal.scopes
+        named = None if scopes is None else frozenset(map(str, scopes))
+        lone = lone_request()
+        request = replace(lone, caller=replace(lone.caller, principal=call.principal.name, scopes=named))
+
+        async def answer() -> Mapping[str, Any]:
+            return (await proceed()).model_dump(mode="json")
+
+        answered = await run_directly(
+            await asyncio.shield(checkpoint),
+            server=call.instance.name,
+            tool=call.tool,
+            arguments=call.params,
+            request=request,
+            proceed=answer,
+        )
+        return ToolsetExecutionResponse.model_validate(answered)
+
+    return guard
 
 
 def authenticator(tokens: AccessTokens) -> Any:

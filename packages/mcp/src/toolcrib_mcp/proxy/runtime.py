@@ -70,7 +70,7 @@ class ProxyRuntime:
     ) -> None:
         self.hub = hub
         self._checkpoint = checkpoint
-        self.relay = _relay_of(hub) if relay is None else relay
+        self.relay = _relay_of(hub, checkpoint) if relay is None else relay
         self.missing = MissingServers(hub, patience=patience)
         self._stripper = Stripper(names)
         self._browser = Browser(
@@ -248,11 +248,11 @@ def _hydrate_failed(error: ToolError) -> GatewayError:
     return GatewayError(error.message, code=HYDRATE_FAILED, category=error.category, hint=error.hint, details=details)
 
 
-def _relay_of(hub: HubView) -> Relay:
+def _relay_of(hub: HubView, checkpoint: Checkpoint | None) -> Relay:
     # Here, since only who has no relay yet pays for the import.
     from toolcrib_mcp.relay import Relay
 
-    return Relay(hub)
+    return Relay(hub, checkpoint=checkpoint)
 
 
 def _validated(tool: HydrationResult, args: Mapping[str, Any]) -> dict[str, Any]:

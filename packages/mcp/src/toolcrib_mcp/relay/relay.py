@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from toolcrib_core import ToolError
@@ -21,12 +22,14 @@ from toolcrib_mcp.relay.routes import PromptNames, ResourceRoutes
 from toolcrib_mcp.relay.screening import ListScreen
 from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.rpc.messages import METHOD_NOT_FOUND
+from toolcrib_mcp.safeguards.requests import GUARDED, PASSED, guarded_request
 from toolcrib_mcp.upstreams import ListKind
 from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
 
 if TYPE_CHECKING:
     from toolcrib_mcp.hub.servers import HubServer
     from toolcrib_mcp.hub.view import HubView
+    from toolcrib_mcp.safeguards.checkpoint import Checkpoint
 
 _Answer = Callable[[Request], Awaitable[dict[str, Any]]]
 
@@ -35,14 +38,16 @@ class Relay:
     """Passes requests of clients on to the servers of a hub.
 
     With one server, names, URIs, lists and cursors are the server's own. With several, prompts are called
-    `namespace__name`, and lists are merged. Close it before the hub.
+    `namespace__name`, and lists are merged. With a `checkpoint`, what reads a resource, a prompt or a completion passes
+    it. Close it before the hub.
     """
 
-    def __init__(self, hub: HubView, *, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(self, hub: HubView, *, checkpoint: Checkpoint | None = None, clock: Clock = SYSTEM_CLOCK) -> None:
         self.reach = Reach(hub)
         self.pages = Pages()
         self._screen = ListScreen()
         self._hub = hub
+        self._checkpoint = checkpoint
         self._passing = Passing(hub, clock=clock)
         self._routes = ResourceRoutes(hub, self.reach)
         self._named: tuple[Mapping[str, HubServer], PromptNames] | None = None
@@ -78,10 +83,21 @@ class Relay:
         server may ask go to the client of the request.
 
         Raises:
-            RpcError: What the server answered with, as it came; or what the client answered a question with.
+            RpcError: The method is none that is passed on; or what the server answered with, as it came; or what the
+                client answered a question with.
             GatewayError: Every other failure; see `Upstream.call`. `NotGranted` if the server asked for too much.
+            ToolError: What the checkpoint refuses.
         """
-        return await self._passing.call(server, method, params, request)
+        if method not in PASSED:
+            raise RpcError(METHOD_NOT_FOUND, "Method not found")
+        if self._checkpoint is None or method not in GUARDED:
+            return await self._passing.call(server, method, params, request)
+
+        async def send(onward: Request) -> dict[str, Any]:
+            return await self._passing.call(server, method, onward.params, onward)
+
+        guarded = guarded_request(self._hub.server(server), replace(request, params=params))
+        return await self._checkpoint.run(guarded, send)
 
     async def answer(self, request: Request) -> dict[str, Any]:
         """The result of any request about resources, prompts or completion.

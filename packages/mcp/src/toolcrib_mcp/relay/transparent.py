@@ -34,14 +34,14 @@ _REFUSALS = (NotPermitted, ApprovalRequired, ApprovalRefused, ToolChanged, RateL
 class TransparentService:
     """Serves all that the servers of a hub serve; close it before the hub.
 
-    With one server everything is the server's own, and methods that nobody here knows are passed on, too. With
-    several, tools are called by their provider-safe names, prompts `namespace__name`, and lists are merged. Tools that
-    the operator does not admit are not served in either case. With a `checkpoint` every call passes that first, and
-    tools that are withheld are not served.
+    With one server everything is the server's own. With several, tools are called by their provider-safe names, prompts
+    `namespace__name`, and lists are merged. Tools that the operator does not admit are not served in either case, nor
+    are methods that nobody here knows. With a `checkpoint` every call, and whatever reads a resource, a prompt or a
+    completion, passes that first, and tools that are withheld are not served.
     """
 
     def __init__(self, hub: HubView, *, clock: Clock = SYSTEM_CLOCK, checkpoint: Checkpoint | None = None) -> None:
-        self.relay = Relay(hub, clock=clock)
+        self.relay = Relay(hub, checkpoint=checkpoint, clock=clock)
         self._checkpoint = checkpoint
         self._hub = hub
         self._tools = NamedTools(hub, self.relay.reach, self.relay.pages, alone=self.relay.alone)

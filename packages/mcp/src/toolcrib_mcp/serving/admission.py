@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from toolcrib_mcp.front.http.resource import ProtectedResource
     from toolcrib_mcp.front.http.settings import Authenticate, HttpFrontSettings
     from toolcrib_mcp.personal import PersonalServers
+    from toolcrib_mcp.safeguards import Checkpoint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +35,8 @@ class Admission:
     """The servers of one's own, which only the gateway shows."""
     mounts: Mapping[str, AsgiApp] = field(default_factory=dict)
     """Other applications on the same HTTP address, by the beginning of their paths."""
+    checkpoint: asyncio.Future[Checkpoint] | None = None
+    """Is given what calls pass, once that is open: for the calls of these applications."""
 
 
 ANYBODY = Admission()

@@ -240,6 +240,8 @@ class _Process:
             pins.set_result(safeguards.pins)
             safeguards.checkpoint.recorder.start()
             self._safeguards.set_result(safeguards)
+            if composition.admission.checkpoint is not None:
+                composition.admission.checkpoint.set_result(safeguards.checkpoint)
             if composition.reload is not None:
                 background.spawn(_watch(hub, composition.reload, composition.config, safeguards))
             async with aclosing(await self._service(hub, safeguards, composition)) as service:

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from toolcrib_core import ToolError, ToolErrorCategory
 from toolcrib_core.wording import shown
+from toolcrib_runtime.errors import PolicyError
 from toolcrib_toolsets.api.bodies import (
     ChangedToolset,
     ErrorBody,
@@ -24,7 +25,7 @@ from toolcrib_toolsets.api.bodies import (
     TypeList,
 )
 from toolcrib_toolsets.api.bounding import Bounded
-from toolcrib_toolsets.api.entering import Administrator, Authenticate, Caller
+from toolcrib_toolsets.api.entering import Administrator, Authenticate, Caller, Guard, InstanceCall
 from toolcrib_toolsets.contract import (
     AppToolsetConfig,
     FunctionDefinition,
@@ -36,6 +37,7 @@ from toolcrib_toolsets.errors import (
     ApiAddressNotFound,
     ApiMethodNotAllowed,
     ApiRequestInvalid,
+    CallsNotServed,
     InstanceNotFound,
     InstanceNotOwned,
     InvalidApiKey,
@@ -47,10 +49,15 @@ from toolcrib_toolsets.service import ToolsetService
 
 PREFIX: Final = "/api/v1"
 
+_FORBIDDEN: Final = 403
+_TOO_MANY: Final = 429
 _INTERNAL: Final = 500
+_RATE_LIMITED: Final = "toolbox.rate-limited"
 _STATUS: Final = {
     ToolErrorCategory.VALIDATION: 400,
     ToolErrorCategory.PERMISSION: 400,
+    ToolErrorCategory.APPROVAL_REQUIRED: 403,
+    ToolErrorCategory.BUDGET: 429,
     ToolErrorCategory.UNAVAILABLE: 502,
     ToolErrorCategory.TIMEOUT: 502,
     ToolErrorCategory.TRANSIENT: 502,
@@ -65,16 +72,22 @@ _SHOWN_FAULTS: Final = 20
 _CHALLENGE: Final = {"www-authenticate": "Bearer"}
 
 _ERRORS: Final[dict[int | str, dict[str, Any]]] = {
-    status: {"model": ErrorBody} for status in (400, 401, 403, 404, 405, 409, 500, 502)
+    status: {"model": ErrorBody} for status in (400, 401, 403, 404, 405, 409, 429, 500, 502)
 }
 
 
 def management_api(
-    service: ToolsetService, *, authenticate: Authenticate, version: str, hide_foreign: bool = True
+    service: ToolsetService,
+    *,
+    authenticate: Authenticate,
+    version: str,
+    guard: Guard | None = None,
+    hide_foreign: bool = True,
 ) -> FastAPI:
     """The API as an ASGI application, with its OpenAPI document at `/api/v1/openapi.json`.
 
-    An instance of another user is not found; without `hide_foreign` the answer is `instance_not_owned`.
+    Every call of a method passes the `guard`; without one no method can be called. An instance of another user is not
+    found; without `hide_foreign` the answer is `instance_not_owned`.
     """
     api = FastAPI(
         title="toolcrib toolsets",
@@ -93,12 +106,12 @@ def management_api(
     for status in _UNROUTED:
         api.add_exception_handler(status, _unrouted)
     api.add_exception_handler(Exception, _told)
-    _instances(api, service)
+    _instances(api, service, guard)
     _types(api, service)
     return api
 
 
-def _instances(api: FastAPI, service: ToolsetService) -> None:
+def _instances(api: FastAPI, service: ToolsetService, guard: Guard | None) -> None:
     async def body(principal: str, toolset: Toolset) -> ToolsetBody:
         return _body(toolset, has_api_key=await service.has_api_key(principal, toolset.id))
 
@@ -153,7 +166,15 @@ def _instances(api: FastAPI, service: ToolsetService) -> None:
         instance_id: str, method: str, request: ToolsetExecutionRequest, caller: Caller
     ) -> ToolsetExecutionResponse:
         """Call a method of an instance; what the service behind it answers badly is in the `error` of the answer."""
-        return await service.execute_instance_tool(caller.name, instance_id, method, request, scopes=caller.scopes)
+        if guard is None:
+            raise CallsNotServed.of()
+        instance, tool = await service.instance_tool(caller.name, instance_id, method, scopes=caller.scopes)
+
+        async def proceed() -> ToolsetExecutionResponse:
+            return await service.execute_instance_tool(caller.name, instance_id, method, request, scopes=caller.scopes)
+
+        call = InstanceCall(principal=caller, instance=instance, tool=tool, params=request.params)
+        return await guard(call, proceed)
 
 
 def _body(toolset: Toolset, *, has_api_key: bool) -> ToolsetBody:
@@ -208,6 +229,10 @@ async def _told(request: Request, error: Exception) -> JSONResponse:
     told = error if isinstance(error, ToolError) else ToolError("Something went wrong that was not foreseen.")
     # The master key is the operator's: no service behind an instance has failed.
     status = _INTERNAL if isinstance(told, SealingError) else _STATUS.get(told.category, _INTERNAL)
+    if isinstance(told, PolicyError):
+        status = _FORBIDDEN
+    elif told.code == _RATE_LIMITED:
+        status = _TOO_MANY
     body = ErrorBody(error=told.category.value, code=told.code, message=told.message, hint=told.hint)
     return _answer(body, status)
 

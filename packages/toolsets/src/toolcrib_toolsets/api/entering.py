@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import JsonValue
 
-from toolcrib_toolsets.contract import Role
+from toolcrib_core import ToolDefinition
+from toolcrib_toolsets.contract import Role, Toolset, ToolsetExecutionResponse
 from toolcrib_toolsets.errors import NotAllowed, Unauthenticated
 from toolcrib_toolsets.scopes import Scopes
 
@@ -27,6 +29,22 @@ class Principal:
 
 Authenticate: TypeAlias = Callable[[str], Awaitable[Principal | None]]
 """Who a bearer token belongs to, if it is known and still good."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceCall:
+    """A call of a method of an instance, before it is made."""
+
+    principal: Principal
+    instance: Toolset
+    tool: ToolDefinition
+    params: Mapping[str, JsonValue]
+
+
+Guard: TypeAlias = Callable[
+    [InstanceCall, Callable[[], Awaitable[ToolsetExecutionResponse]]], Awaitable[ToolsetExecutionResponse]
+]
+"""Decides whether a call is made, makes it by its second argument, and gives what may be answered."""
 
 
 async def known(
