@@ -295,6 +295,18 @@ def test_a_clear_yes_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     _ask(None, as_json=False)
 
 
+@pytest.mark.fault("K16")
+def test_a_grant_that_was_not_used_is_taken_back_by_a_denial(served: Served) -> None:
+    kept = served.keep()
+    served.run("grant", kept.id, "--yes")
+
+    with pytest.raises(ConfigError, match="granted before"):
+        served.run("deny", kept.id, "--never")
+    assert served.book.question(kept.id).state == "granted"
+    assert "is refused" in served.run("deny", kept.id).output
+    assert served.book.question(kept.id).state == "denied"
+
+
 @pytest.mark.req("GW-8.4")
 def test_a_denial_is_remembered(served: Served) -> None:
     kept, other = served.keep(), served.keep()

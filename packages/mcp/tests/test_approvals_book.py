@@ -8,6 +8,7 @@ import stat
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -133,8 +134,7 @@ def test_a_guessed_id_is_not_found(desk: Desk, guess: str) -> None:
         desk.book.grant(guess, by="eve")
 
 
-@pytest.mark.parametrize("first", ["grant", "deny"])
-@pytest.mark.parametrize("second", ["grant", "deny"])
+@pytest.mark.parametrize(("first", "second"), [("grant", "grant"), ("deny", "grant"), ("deny", "deny")])
 def test_what_was_decided_stays_decided(desk: Desk, first: str, second: str) -> None:
     kept = keep(desk)
     decided = getattr(desk.book, first)(kept.id, by="ann")
@@ -144,6 +144,32 @@ def test_what_was_decided_stays_decided(desk: Desk, first: str, second: str) -> 
 
     assert "already, by ann" in caught.value.message
     assert desk.book.question(kept.id) == decided
+
+
+@pytest.mark.fault("K16")
+def test_a_grant_that_was_not_used_can_be_denied(desk: Desk) -> None:
+    kept = keep(desk)
+    desk.book.grant(kept.id, by="ann")
+
+    denied = desk.book.deny(kept.id, by="bob")
+
+    assert (denied.state, denied.decided_by, denied.token) == ("denied", "bob", None)
+
+
+@pytest.mark.fault("K16")
+def test_of_a_grant_and_a_denial_at_once_the_denial_holds(desk: Desk) -> None:
+    for _ in range(10):
+        kept, barrier = keep(desk), threading.Barrier(2)
+
+        def decide(name: str, kept_id: str = kept.id, barrier: threading.Barrier = barrier) -> None:
+            barrier.wait(timeout=60)
+            with suppress(ApprovalRefused):
+                getattr(desk.book, name)(kept_id, by=name)
+
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(decide, ["grant", "deny"]))
+        assert desk.book.question(kept.id).state == "denied"
+        desk.book.drop(kept.id)
 
 
 def test_of_many_who_grant_at_once_one_does(desk: Desk) -> None:

@@ -76,13 +76,18 @@ def deny_call(
     """Refuse a call; gives what was decided.
 
     Raises:
-        ConfigError: That the tool may never run cannot be remembered.
+        ConfigError: That the tool may never run cannot be remembered; or the call was granted before.
         ApprovalNotFound: No call waits under this id.
         ApprovalRefused: It was decided already.
         StoreError: The database failed, and nothing was decided.
     """
     book = book_with(book, approval_id)
     facts = book.facts(approval_id, principal=principal) if never else None
+    if never and facts is None and book.question(approval_id, principal=principal).state == "granted":
+        raise ConfigError(
+            "The call was granted before, and what it holds is no longer kept.",
+            hint="Deny it without `--never`, then add a rule with `toolcrib policy deny`.",
+        )
     denied = book.deny(approval_id, by=this_person(), principal=principal)
     remembered = None
     if facts is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +22,7 @@ from toolcrib_mcp.approvals.questions import (
 )
 from toolcrib_mcp.approvals.sealing import Seals
 from toolcrib_mcp.approvals.subjects import CallFacts, key_of
-from toolcrib_mcp.approvals.tables import QUESTIONS, SESSION_ANSWERS
+from toolcrib_mcp.approvals.tables import DENIALS, QUESTIONS, SESSION_ANSWERS
 from toolcrib_mcp.errors import ApprovalNotFound
 from toolcrib_mcp.policy.answers import short_name
 from toolcrib_mcp.policy.risks import is_covered
@@ -29,13 +30,14 @@ from toolcrib_runtime.clock import SystemClock
 from toolcrib_runtime.errors import ApprovalRefused
 from toolcrib_runtime.policy.approval_tokens import refusal
 from toolcrib_runtime.policy.approvals import Approvals, ApprovalSubject
-from toolcrib_store import SqlSpentApprovals
+from toolcrib_store import SqlSpentApprovals, upsert
 
 if TYPE_CHECKING:
     from typing import Any
 
     from toolcrib_mcp.approvals.key_file import StateKey
     from toolcrib_mcp.policy import PolicySubject
+    from toolcrib_runtime.policy.approval_tokens import Grant
     from toolcrib_store import Store
 
 TTL: Final = 3_600.0
@@ -76,6 +78,7 @@ class ApprovalBook:
     def __init__(self, store: Store, key: StateKey, *, ttl: float = TTL) -> None:
         self._store = store
         self._seals = Seals(key, purpose="approvals:content")
+        self._ttl = ttl
         self.approvals = Approvals(
             key.derived("approvals:signing"), ttl=ttl, ledger=SqlSpentApprovals(store), clock=_StoreClock(store)
         )
@@ -164,6 +167,36 @@ class ApprovalBook:
         by: str = row.answered_by
         return by
 
+    def note_denial(self, subject: ApprovalSubject) -> None:
+        """End every question about this call that was asked until now; another one may be asked.
+
+        Raises:
+            StoreError: The database failed.
+        """
+        with self._store.writing() as connection:
+            forget_questions(connection, self._store.now(), _FORGOTTEN_AT_ONCE)
+            asked = (QUESTIONS.c.subject == key_of(subject)) & (QUESTIONS.c.state != DENIED)
+            connection.execute(delete(QUESTIONS).where(asked))
+            self._deny_asked(connection, key_of(subject))
+
+    async def redeem(self, token: str, subject: ApprovalSubject) -> Grant:
+        """Use up an approval for this call; none that was asked for before the call was denied is good for it.
+
+        Raises:
+            ApprovalRefused: It is not good for this call; `details["reason"]` says why.
+            StoreError: The database failed, and the call must not run.
+        """
+        grant = await self.approvals.redeem(token, subject)
+        # Only now: of a denial and an approval at once, the denial holds.
+        if await asyncio.to_thread(self._was_denied, key_of(subject), grant.expires_at):
+            raise refusal("denied")
+        return grant
+
+    def _was_denied(self, subject: str, expires_at: float) -> bool:
+        later = select(DENIALS.c.subject).where(DENIALS.c.subject == subject, DENIALS.c.expires_at >= expires_at)
+        with self._store.reading() as connection:
+            return connection.execute(later).first() is not None
+
     def drop(self, question_id: str) -> None:
         """Forget a question whose approval was used.
 
@@ -223,13 +256,18 @@ class ApprovalBook:
     def deny(self, question_id: str, *, by: str, principal: str | None = None) -> KeptQuestion:
         """Refuse the call; until the time is over, the same call is refused without asking anybody.
 
+        One that was granted, and was not made yet, is refused as well.
+
         Raises:
             ApprovalNotFound: As `question`.
-            ApprovalRefused: Somebody has decided already.
+            ApprovalRefused: It was denied already.
             StoreError: The database failed, and nothing was decided.
         """
         with self._store.writing() as connection:
-            row = self._undecided(connection, question_id, principal)
+            row = self._row(connection, question_id, principal)
+            if row.state == DENIED:
+                raise _decided_already(row, question_id)
+            self._deny_asked(connection, row.subject)
             return self._decide(connection, row.id, state=DENIED, by=by, token=None)
 
     def _alive(self) -> Select[Any]:
@@ -253,12 +291,13 @@ class ApprovalBook:
     def _undecided(self, connection: Connection, question_id: str, principal: str | None) -> Any:
         row = self._row(connection, question_id, principal)
         if row.state != WAITING:
-            raise ApprovalRefused(
-                f"{quoted(question_id)} was {row.state} already, by {row.decided_by}.",
-                hint="Nothing was changed.",
-                details={"reason": "decided", "state": row.state},
-            )
+            raise _decided_already(row, question_id)
         return row
+
+    def _deny_asked(self, connection: Connection, subject: str) -> None:
+        """Note that no question about this call that was asked until now may be granted."""
+        row = {"subject": subject, "expires_at": self._store.now() + self._ttl}
+        upsert(connection, DENIALS, row, key=["subject"])
 
     def _decide(
         self, connection: Connection, question_id: str, *, state: QuestionState, by: str, token: str | None
@@ -284,6 +323,14 @@ class _StoreClock(SystemClock):
 
 def _session_key(session: str, subject: PolicySubject) -> str:
     return digest([session, subject.principal, subject.server, subject.tool, subject.definition])
+
+
+def _decided_already(row: Any, question_id: str) -> ApprovalRefused:
+    return ApprovalRefused(
+        f"{quoted(question_id)} was {row.state} already, by {row.decided_by}.",
+        hint="Nothing was changed.",
+        details={"reason": "decided", "state": row.state},
+    )
 
 
 def _waiting(connection: Connection, principal: str | None = None) -> int:

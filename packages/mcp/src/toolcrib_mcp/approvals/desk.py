@@ -129,6 +129,10 @@ class ApprovalDesk:
             choices=self._choices(call, lasting=lasting),
         )
         request = call.request
+        # First: what was denied stays denied, whatever was said earlier or elsewhere.
+        found = await asyncio.to_thread(self._book.find, asked.subject)
+        if found is not None and found.state == DENIED:
+            raise declined(call.tool.tool_id)
         token = request.meta.get(META_APPROVAL)
         if token is not None:
             return _cleared(request, await self._redeem(token if isinstance(token, str) else "", asked))
@@ -139,9 +143,6 @@ class ApprovalDesk:
         before = await self._cleared_before(asked, goes_on=settled is None, lasting=lasting)
         if before is not None:
             return before
-        found = await asyncio.to_thread(self._book.find, asked.subject)
-        if found is not None and found.state == DENIED:
-            raise declined(call.tool.tool_id)
         granted = None if found is None or found.state != GRANTED else found
         if granted is not None and (used := await self._use(granted, asked)) is not None:
             return used
@@ -183,6 +184,7 @@ class ApprovalDesk:
         request = asked.call.request
         by = who_answers(request.caller)
         if decision in {"no", "never"}:
+            await asyncio.to_thread(self._book.note_denial, asked.subject)
             if decision == "never":
                 await self._remember(asked, decision, by)
             raise declined(asked.call.tool.tool_id)
@@ -230,7 +232,7 @@ class ApprovalDesk:
         return key if key is None or key.startswith(_HTTP) else f"{self._process}/{key}"
 
     async def _redeem(self, token: str, asked: _Asked) -> Grant:
-        return await self._book.approvals.redeem(token, asked.subject)
+        return await self._book.redeem(token, asked.subject)
 
     async def _use(self, granted: KeptQuestion, asked: _Asked) -> Cleared | None:
         """The call with what was granted at the command line; `None` if another call was quicker."""

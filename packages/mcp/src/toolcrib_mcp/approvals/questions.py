@@ -9,7 +9,7 @@ import orjson
 from sqlalchemy import Connection, Row, delete, select
 
 from toolcrib_mcp.approvals.subjects import CallFacts
-from toolcrib_mcp.approvals.tables import QUESTIONS, SESSION_ANSWERS
+from toolcrib_mcp.approvals.tables import DENIALS, QUESTIONS, SESSION_ANSWERS
 from toolcrib_runtime.policy.approvals import PendingApproval
 
 WAITING: Final = "waiting"
@@ -72,9 +72,9 @@ def question_of(row: Row[Any]) -> KeptQuestion:
 
 
 def forget_questions(connection: Connection, now: float, limit: int) -> int:
-    """Forget up to so many questions and answers for sessions whose time is over; gives how many."""
+    """Forget up to so many questions, denials and answers for sessions whose time is over; gives how many."""
     forgotten = 0
-    for key in (QUESTIONS.c.id, SESSION_ANSWERS.c.key):
+    for key in (QUESTIONS.c.id, DENIALS.c.subject, SESSION_ANSWERS.c.key):
         ends = key.table.c.expires_at
         old = select(key).where(ends <= now).order_by(ends).limit(limit - forgotten)
         forgotten += connection.execute(delete(key.table).where(key.in_(old))).rowcount

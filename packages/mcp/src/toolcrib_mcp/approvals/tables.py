@@ -10,7 +10,7 @@ from sqlalchemy import Column, Float, Index, LargeBinary, MetaData, Table, Text
 from toolcrib_store import MigrationLine
 
 APPROVALS_LINE: Final = MigrationLine(
-    name="approvals", folder=Path(__file__).resolve().parent / "migrations", revisions=("ap0001", "ap0002")
+    name="approvals", folder=Path(__file__).resolve().parent / "migrations", revisions=("ap0001", "ap0002", "ap0003")
 )
 """What `open_store` takes so that the table is there."""
 
@@ -51,3 +51,13 @@ SESSION_ANSWERS = Table(
     Index("ix_approval_sessions_expires_at", "expires_at"),
 )
 """Tools that may run for the rest of a session: by the digest of session, principal and tool, up to which risk."""
+
+DENIALS = Table(
+    "approval_denials",
+    METADATA,
+    Column("subject", Text, primary_key=True),
+    # A question about the call that expires later was asked after the denial.
+    Column("expires_at", Float, nullable=False),
+    Index("ix_approval_denials_expires_at", "expires_at"),
+)
+"""Calls that were denied: every question about one of them that was asked until then is answered."""

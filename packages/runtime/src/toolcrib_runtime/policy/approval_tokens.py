@@ -32,6 +32,7 @@ RefusalReason: TypeAlias = Literal[
     "changed-definition",
     "other-principal",
     "changed-policy",
+    "denied",
 ]
 
 _TOKEN = re.compile(r"(tcap1\.([A-Za-z0-9_-]+))\.([A-Za-z0-9_-]{43})")
@@ -45,6 +46,7 @@ _WHY: dict[RefusalReason, str] = {
     "changed-definition": "the definition of the tool has changed since it was given",
     "other-principal": "it was given to somebody else",
     "changed-policy": "the rules have changed since it was given",
+    "denied": "the call was denied since it was asked about",
 }
 
 Signer: TypeAlias = Callable[[bytes], str]
