@@ -141,6 +141,23 @@ def test_without_a_usable_state_directory_nothing_is_kept(config, tmp_path, serv
     assert "Known tools, live health and large results are not kept" in capsys.readouterr().err
 
 
+@pytest.mark.fault("K8")
+@pytest.mark.parametrize("named", [True, False])
+def test_a_state_directory_that_others_may_write_to_is_not_done_without(config, tmp_path, served, named, monkeypatch):
+    state = tmp_path / "state"
+    _serve(config, tmp_path)
+    (directory,) = (each for each in state.iterdir() if each.is_dir())
+    directory.chmod(0o770)
+    served.clear()
+    monkeypatch.setenv("TOOLCRIB_STATE_DIR", str(state))
+
+    with pytest.raises(ConfigError, match="Nothing is served") as caught:
+        _serve(config, tmp_path, state_dir=state if named else None)
+
+    assert f"`chmod go-w {directory}`" in str(caught.value.hint)
+    assert "servers" not in served
+
+
 @pytest.mark.parametrize(("number", "kind"), [(errno.EBADF, ConfigError), (errno.EIO, OSError)])
 def test_closed_streams_are_told_and_other_failures_are_not_mistaken_for_them(
     config, tmp_path, monkeypatch, number, kind

@@ -16,7 +16,7 @@ from toolcrib_cli.toolpack.grants import Grants
 from toolcrib_cli.wiring import Asked
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.errors import ConfigError
-from toolcrib_mcp.state_files import private_directory
+from toolcrib_mcp.state_files import Untrusted, private_directory
 
 DEMO_NOTE: Final = "demo: there is no configuration here. For your own servers: toolcrib init"
 
@@ -123,18 +123,24 @@ def usable_state(asked: Asked | Place, *, named: bool) -> Path | None:
     """The directory for what is kept; without one that can be written, nothing is, unless it was `named`.
 
     Raises:
-        ConfigError: It was named and cannot be used.
+        ConfigError: It was named and cannot be used, or another user decides what is in it.
     """
     directory = asked.state_dir
     if directory is None:
         return None
     try:
         private_directory(directory)
+    except Untrusted as failure:
+        # Without it there would be no pins and no audit: whoever spoils the directory must not switch those off.
+        raise ConfigError(
+            f"The state directory {quoted(str(directory))} cannot be trusted: {failure.strerror}. Nothing is served.",
+            hint=failure.advice,
+        ) from None
     except OSError as failure:
         reason = f"The state directory {quoted(str(directory))} cannot be used: {failure.strerror}."
         if named:
             raise ConfigError(reason, hint="Name another with `--state-dir`.") from None
-        tell(f"warning: {reason} Known tools, live health and large results are not kept.")
+        tell(f"warning: {reason} Known tools, live health and large results are not kept, nor pins and the audit.")
         return None
     if asked.path is not None:
         remember_config(directory, asked.path)

@@ -105,7 +105,7 @@ def check_vocabulary() -> Check:
 
 def check_state(asked: Asked) -> Check:
     """The directory that everything is kept in."""
-    from toolcrib_mcp.state_files import private_directory
+    from toolcrib_mcp.state_files import Untrusted, private_directory
 
     directory = asked.state_dir
     if directory is None:
@@ -114,7 +114,8 @@ def check_state(asked: Asked) -> Check:
         private_directory(directory)
     except OSError as failure:
         said = f"{quoted(str(directory))} cannot be used: {failure.strerror}"
-        return Check(name="state", verdict="broken", said=said, hint="Name another with `--state-dir`.")
+        hint = failure.advice if isinstance(failure, Untrusted) else "Name another with `--state-dir`."
+        return Check(name="state", verdict="broken", said=said, hint=hint)
     if not os.access(directory, os.W_OK | os.X_OK):
         said = f"{quoted(str(directory))} cannot be written"
         return Check(name="state", verdict="broken", said=said, hint="Name another with `--state-dir`.")

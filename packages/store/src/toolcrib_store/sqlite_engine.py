@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sqlite3
+import stat
 import time
 from pathlib import Path
 from typing import Final
@@ -97,12 +99,30 @@ def check_quickly(connection: Connection, file: Path) -> None:
 def _make_private(file: Path) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        os.close(os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        descriptor = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            _refuse_others(file, os.fstat(descriptor))
+        finally:
+            os.close(descriptor)
     except OSError as failure:
         raise StoreUnavailable(
             f"The database `{file.name}` cannot be opened: {failure.strerror}.",
             hint="Check its folder, and who may write there.",
         ) from None
+
+
+def _refuse_others(file: Path, facts: os.stat_result) -> None:
+    """Refuse a file that another user can change, or has put a link to in this place."""
+    if {facts.st_uid, file.lstat().st_uid} != {os.geteuid()}:
+        raise StoreUnavailable(
+            f"The database `{file.name}` belongs to another user.",
+            hint=f"Run this as that user, or take the file over: `chown -h {os.geteuid()} {shlex.quote(str(file))}`",
+        )
+    if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise StoreUnavailable(
+            f"The database `{file.name}` can be written by other users.",
+            hint=f"Check who has changed it, then: `chmod go-w {shlex.quote(str(file))}`",
+        )
 
 
 def _connected(connection: sqlite3.Connection, _: object) -> None:

@@ -69,6 +69,12 @@ def read_key_file(file: Path) -> Secret:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
             raise MasterKeyUnusable(f"The key file {name} is no plain file.", hint=_INIT_HINT)
+        # One of `root` is how a secret is put before a service.
+        if facts.st_uid not in {os.geteuid(), 0}:
+            raise MasterKeyUnusable(
+                f"The key file {name} belongs to another user.",
+                hint="Take it over, `chown`, or make a key of your own.",
+            )
         if facts.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise MasterKeyUnusable(
                 f"The key file {name} can be read by others.", hint="Let only its owner read it: `chmod 600`."

@@ -36,10 +36,11 @@ def check_export(file: Path, choice: Choice, *, public_key: Path | None, as_json
         ConfigError: No key was named, and the configuration cannot be used.
         AuditUnusable: The file is no export, or there is no public key.
     """
+    kept = public_key is None
     if public_key is None:
         directory = asked_for(choice, quietly=True).state_dir
         public_key = Path(PUBLIC_FILE) if directory is None else directory / PUBLIC_FILE
-    return _told(verify_export(file, read_public_keys(public_key)), as_json=as_json)
+    return _told(verify_export(file, read_public_keys(public_key, kept=kept)), as_json=as_json)
 
 
 def _told(verdict: AuditVerdict, *, as_json: bool) -> int:

@@ -42,7 +42,9 @@ class OpenedAudit:
             AuditUnusable: There is no public key.
             StoreError: The heads cannot be read.
         """
-        return verify(self.folder, self.heads, read_public_keys(public_key or self.directory / PUBLIC_FILE))
+        kept = self.directory / PUBLIC_FILE
+        keys = read_public_keys(kept, kept=True) if public_key is None else read_public_keys(public_key)
+        return verify(self.folder, self.heads, keys)
 
 
 def audit_folder(choice: Choice) -> Path | None:

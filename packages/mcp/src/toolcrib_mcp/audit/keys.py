@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.errors import AuditUnusable
+from toolcrib_mcp.state_files import Untrusted, private_file
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -99,10 +100,14 @@ def open_key(directory: Path) -> AuditKey:
     """
     file = directory / KEY_FILE
     try:
+        private_file(file)
         if not file.exists():
             _make(file)
         key = AuditKey(_read_seed(file))
+        private_file(directory / PUBLIC_FILE)
         _publish(directory / PUBLIC_FILE, key.public)
+    except Untrusted as failure:
+        raise _untrusted(failure) from None
     except OSError as failure:
         raise AuditUnusable(
             f"The key of the audit, {quoted(KEY_FILE)}, cannot be used: {failure.strerror}.",
@@ -111,19 +116,30 @@ def open_key(directory: Path) -> AuditKey:
     return key
 
 
-def read_public_keys(file: Path) -> PublicKeys:
-    """The public keys of a file, one a line.
+def read_public_keys(file: Path, *, kept: bool = False) -> PublicKeys:
+    """The public keys of a file, one a line; `kept` is that of the state directory.
 
     Raises:
-        AuditUnusable: The file cannot be read, or holds no such key.
+        AuditUnusable: The file cannot be read, or holds no such key; or another user decides what is in a `kept` one.
     """
     try:
+        if kept:
+            private_file(file)
         return PublicKeys(_public_keys(_read(file)))
+    except Untrusted as failure:
+        raise _untrusted(failure) from None
     except OSError as failure:
         raise AuditUnusable(
             f"The public key {quoted(file.name)} cannot be read: {failure.strerror}.",
             hint=f"It is made with the first record, as {quoted(PUBLIC_FILE)} in the state directory.",
         ) from None
+
+
+def _untrusted(failure: Untrusted) -> AuditUnusable:
+    return AuditUnusable(
+        f"The key of the audit, {quoted(str(failure.filename))}, cannot be trusted: {failure.strerror}.",
+        hint=failure.advice,
+    )
 
 
 def _make(file: Path) -> None:
@@ -189,8 +205,6 @@ def _read(file: Path, *, private: bool = False) -> str:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
             raise AuditUnusable(f"{quoted(file.name)} is no plain file.", hint="Move it away.")
-        if private and facts.st_uid != os.geteuid():
-            raise AuditUnusable(f"The key {quoted(file.name)} belongs to another user.", hint="Move it away.")
         if private and facts.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise AuditUnusable(
                 f"The key {quoted(file.name)} can be read by others.", hint="Let only its owner read it: `chmod 600`."

@@ -11,7 +11,7 @@ from toolcrib_mcp.audit.journal import AuditJournal
 from toolcrib_mcp.audit.keys import open_key
 from toolcrib_mcp.audit.segment import FOLDER
 from toolcrib_mcp.errors import AuditUnusable
-from toolcrib_mcp.state_files import private_directory
+from toolcrib_mcp.state_files import Untrusted, private_directory
 from toolcrib_runtime.guards.secrets import Scrubber
 from toolcrib_store import Store
 
@@ -33,7 +33,9 @@ def open_journal(
     except OSError as failure:
         raise AuditUnusable(
             f"The folder of the audit, {quoted(FOLDER)}, cannot be used: {failure.strerror}.",
-            hint="Check the state directory, or turn the audit off with `audit.enabled`.",
+            hint=failure.advice
+            if isinstance(failure, Untrusted)
+            else "Check the state directory, or turn the audit off with `audit.enabled`.",
         ) from None
     key = open_key(directory)
     heads: Heads = MemoryHeads() if store is None else SqlHeads(store)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import grp
+import os
+import pwd
 import re
+import shlex
 import stat
 import tomllib
 from dataclasses import dataclass
@@ -48,13 +52,16 @@ class Document:
     value: Any
 
 
-def read_json_file(path: Path, *, limits: JsonLimits = CONFIG_LIMITS) -> Document:
+def read_json_file(path: Path, *, limits: JsonLimits = CONFIG_LIMITS, ours: bool = True) -> Document:
     """The JSON in a file, which may have comments and trailing commas.
 
+    One that is `ours` says what runs: other users must not be able to change it.
+
     Raises:
-        ConfigError: The file is not there, cannot be read, is too large, or is not JSON; the message says where.
+        ConfigError: The file is not there, cannot be read, is too large, others can change it, or it is not JSON; the
+            message says where.
     """
-    text = _read_text(path, limits.max_bytes)
+    text = _read_text(path, limits.max_bytes, ours=ours)
     try:
         return Document(path=path, text=text, value=parse_jsonc(text, limits=limits))
     except MalformedJson as failure:
@@ -113,8 +120,35 @@ def _env_value(found: re.Match[str]) -> str:
     return (value or "").strip() if found["single"] is None else value or ""
 
 
-def _read_text(path: Path, max_bytes: int) -> str:
-    data = _read_bytes(path, max_bytes)
+def refuse_others(path: Path, facts: os.stat_result) -> None:
+    """Refuse a file that another user than this one, or `root`, can change; `facts` are those of the open file.
+
+    Raises:
+        ConfigError: There is one; the hint says what to do.
+    """
+    trusted = {os.geteuid(), 0}
+    name = shlex.quote(path.name)
+    if facts.st_uid not in trusted or path.lstat().st_uid not in trusted:
+        message = f"{quoted(path.name)} belongs to another user, who could say in it what runs here."
+        raise unusable_file(path, message, hint=f"Look at what it says, then: `chown -h {os.geteuid()} {name}`")
+    if facts.st_mode & stat.S_IWOTH or (facts.st_mode & stat.S_IWGRP and not _is_own_group(facts.st_gid)):
+        message = f"{quoted(path.name)} can be written by other users, who could say in it what runs here."
+        raise unusable_file(path, message, hint=f"Look at what it says, then: `chmod go-w {name}`")
+
+
+def _is_own_group(number: int) -> bool:
+    """Whether this user is alone in a group: many systems give each one such a group, and let it write by default."""
+    if os.geteuid() == 0:
+        return False
+    try:
+        person, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(number)
+    except KeyError:
+        return False
+    return person.pw_gid == number and group.gr_name == person.pw_name and set(group.gr_mem) <= {person.pw_name}
+
+
+def _read_text(path: Path, max_bytes: int, *, ours: bool = True) -> str:
+    data = _read_bytes(path, max_bytes, ours=ours)
     if len(data) > max_bytes:
         raise unusable_file(path, f"{quoted(path.name)} is larger than {max_bytes:,} bytes.", hint=_LESS)
     try:
@@ -126,12 +160,14 @@ def _read_text(path: Path, max_bytes: int) -> str:
         raise unusable_file(path, message, hint="Save it as UTF-8.", line=line) from None
 
 
-def _read_bytes(path: Path, max_bytes: int) -> bytes:
+def _read_bytes(path: Path, max_bytes: int, *, ours: bool) -> bytes:
     try:
         # Opening a pipe would wait for somebody to write into it.
         if not stat.S_ISREG(path.stat().st_mode):
             raise unusable_file(path, f"{quoted(path.name)} is not a file.", hint="Name the file itself.")
         with path.open("rb") as file:
+            if ours:
+                refuse_others(path, os.fstat(file.fileno()))
             return file.read(max_bytes + 1)
     except FileNotFoundError:
         message = f"The configuration {quoted(path.name)} is not there."

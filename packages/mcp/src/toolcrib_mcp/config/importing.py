@@ -62,7 +62,7 @@ def import_client_configs(found: Iterable[FoundConfig], *, environ: Mapping[str,
 
 def _entries(found: FoundConfig, notes: list[ImportNote], environ: Mapping[str, str]) -> list[ServerEntry]:
     try:
-        document = read_json_file(found.path, limits=CLIENT_LIMITS)
+        document = read_json_file(found.path, limits=CLIENT_LIMITS, ours=False)
     except ConfigError as error:
         notes.append(ImportNote(outcome="unreadable", found=found, reason=str(error)))
         return []

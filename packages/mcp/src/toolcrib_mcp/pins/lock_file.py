@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from toolcrib_core.json_text import parse_json
 from toolcrib_core.json_values import pointer_join
 from toolcrib_core.schema.limits import JsonLimits
 from toolcrib_core.wording import kind_of, quoted
+from toolcrib_mcp.config.files import refuse_others
 from toolcrib_mcp.errors import ConfigError
 
 LOCK_FILE: Final = "toolcrib.lock.json"
@@ -50,6 +52,7 @@ def read_lock(path: Path) -> PinLock:
     """
     try:
         with path.open("rb") as file:
+            refuse_others(path, os.fstat(file.fileno()))
             data = file.read(_LIMITS.max_bytes + 1)
     except OSError as failure:
         raise ConfigError(

@@ -361,6 +361,9 @@ def _read(path: Path) -> tuple[Answer, ...]:
         os.close(descriptor)
         raise ConfigError(f"{name} is not a plain file.", hint=_HINT)
     with os.fdopen(descriptor, "rb") as file:
+        if facts.st_uid != os.geteuid():
+            hint = "What it says allows calls. Look at it, then move it away, or make it yours with `chown`."
+            raise ConfigError(f"{name} belongs to another user.", hint=hint)
         if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             hint = "Whoever can write it can allow calls: `chmod 600` it after a look at what it says."
             raise ConfigError(f"{name} can be written by other users.", hint=hint)

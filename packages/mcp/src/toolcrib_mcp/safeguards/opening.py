@@ -38,7 +38,7 @@ from toolcrib_mcp.redaction import ResultRedactor, configured_secrets
 from toolcrib_mcp.safeguards.checkpoint import Checkpoint
 from toolcrib_mcp.safeguards.noting import CallRecorder
 from toolcrib_mcp.shared import SHARED_LINE, Notes, forget_notes, shared_key
-from toolcrib_mcp.state_files import ARTIFACTS
+from toolcrib_mcp.state_files import ARTIFACTS, check_state
 from toolcrib_runtime.guards.secrets import Scrubber, Secret
 from toolcrib_store import SqlLedger, Store, open_store, sweeping
 
@@ -104,14 +104,16 @@ async def open_safeguards(
     that, for all replicas together; each of them has an audit of its own in its `state_dir`.
 
     Raises:
-        ConfigError: The policy, the lock file or a key cannot be used.
+        ConfigError: The policy, the lock file or a key cannot be used, or others decide what is in the `state_dir`.
         StoreError: The database cannot be opened.
         AuditUnusable: The audit cannot be written.
     """
     known = (*configured_secrets(config.enabled), *secrets)
     async with AsyncExitStack() as holding:
         directory = state_dir
-        if directory is None:
+        if directory is not None:
+            await asyncio.to_thread(check_state, directory)
+        else:
             directory = Path(holding.enter_context(TemporaryDirectory(prefix="toolcrib-")))
         target = directory / ARTIFACTS if shared is None else shared.target
         store = holding.enter_context(await asyncio.to_thread(open_database, target, shared=shared is not None))
