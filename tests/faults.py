@@ -29,6 +29,7 @@ _PENDING: dict[str, str | None] = {
     "K4": None,
     "K5": None,
     "K9": None,
+    "K7": None,
     "K8": None,
     "K16": None,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import errno
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -363,3 +364,41 @@ def _audit(workshop: Any, *words: str) -> list[str]:
         *(sys.executable, "-m", "toolcrib_cli", "audit", *words),
         *("--config", str(workshop.config), "--state-dir", str(workshop.state)),
     ]
+
+
+@pytest.mark.fault("K7")
+def test_an_anchor_finds_a_state_folder_that_was_taken_back(kept: Kept, tmp_path: Path) -> None:
+    copy, anchor = tmp_path / "copy", tmp_path / "far" / "anchor"
+    shutil.copytree(kept.state, copy)
+    kept.write(call())
+    anchor.parent.mkdir()
+    assert kept.run("anchor", "--output", str(anchor)).exit_code == 0
+    assert json.loads(kept.run("anchor").output)["number"] == 2
+    assert kept.run("verify", "--anchor", str(anchor)).exit_code == 0
+
+    shutil.rmtree(kept.state)
+    shutil.copytree(copy, kept.state)
+
+    assert kept.run("verify").exit_code == 0
+    result = kept.run("verify", "--anchor", str(anchor))
+    assert result.exit_code == 1
+    assert "The database is older than the anchor" in result.output
+
+    shutil.rmtree(kept.state)
+    emptied = kept.run("verify", "--anchor", str(anchor), "--json")
+    assert emptied.exit_code == 1
+    assert json.loads(emptied.output)["others"][0]["wrong"] == "rolled-back"
+
+
+@pytest.mark.fault("K7")
+def test_no_anchor_is_made_of_what_is_not_whole(kept: Kept, tmp_path: Path) -> None:
+    with pytest.raises(AuditUnusable, match="cannot be written"):
+        kept.run("anchor", "--output", str(tmp_path))
+    kept.files[0].write_bytes(b"")
+
+    with pytest.raises(AuditUnusable, match="no anchor is made"):
+        kept.run("anchor")
+    assert kept.run("verify", "export.jsonl", "--anchor", "x").exit_code == 2
+    shutil.rmtree(kept.state)
+    with pytest.raises(AuditUnusable, match="Nothing has been written"):
+        kept.run("anchor")

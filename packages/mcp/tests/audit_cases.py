@@ -43,7 +43,8 @@ class Place:
 
     @property
     def heads(self) -> SqlHeads:
-        return SqlHeads(self.store)
+        key = open_key(self.directory)
+        return SqlHeads(self.store, key=key, keys=self.keys)
 
     @property
     def keys(self) -> PublicKeys:

@@ -452,6 +452,7 @@ def test_a_verdict_is_told_as_json(place: Place) -> None:
         "records": 2,
         "unsigned": 0,
         "first": fault,
+        "others": [],
         "segments": [{"segment": file.stem, "records": 2, "unsigned": 0, "state": "cut-off", "fault": fault}],
     }
 
@@ -484,5 +485,5 @@ def test_the_table_is_the_same_on_both_databases(store_url: str) -> None:
         assert heads.every()["x"].tombstone == Tombstone(at=1, signature="")
         with store.writing() as connection:
             migrate_to(connection, AUDIT_LINE, "base", name="test")
-            migrate_to(connection, AUDIT_LINE, "0001", name="test")
+            migrate_to(connection, AUDIT_LINE, "0002", name="test")
         assert heads.every() == {}

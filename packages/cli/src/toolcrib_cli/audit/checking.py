@@ -10,23 +10,32 @@ from toolcrib_cli.asking import Choice, asked_for
 from toolcrib_cli.audit.opening import opened_audit
 from toolcrib_cli.screen import print_json, say, screen
 from toolcrib_core.wording import count
-from toolcrib_mcp.audit import PUBLIC_FILE, AuditVerdict, read_public_keys, verify_export
+from toolcrib_mcp.audit import PUBLIC_FILE, AuditFault, AuditVerdict, KeptAnchor, read_public_keys, verify_export
 
 _FAILED: Final = 1
 _MAX_SHOWN: Final = 20
 
 
-def check_kept(choice: Choice, *, public_key: Path | None, as_json: bool) -> int:
-    """Check what is kept for a configuration; gives the exit code.
+def check_kept(choice: Choice, *, public_key: Path | None, anchor: Path | None, as_json: bool) -> int:
+    """Check what is kept for a configuration, against an anchor if there is one; gives the exit code.
 
     Raises:
         ConfigError: The configuration cannot be used.
-        AuditUnusable: There is no public key.
+        AuditUnusable: There is no public key, or the file is no anchor.
         StoreError: The database cannot be used.
     """
+    known = None if anchor is None else KeptAnchor.read(anchor)
     with opened_audit(choice) as audit:
-        verdict = AuditVerdict(segments=()) if audit is None else audit.verdict(public_key)
+        verdict = _nothing_against(known) if audit is None else audit.verdict(public_key, anchor=known)
     return _told(verdict, as_json=as_json)
+
+
+def _nothing_against(anchor: KeptAnchor | None) -> AuditVerdict:
+    """The verdict where nothing is kept at all."""
+    if anchor is None or not anchor.number:
+        return AuditVerdict(segments=())
+    message = f"Nothing is kept here, and the anchor names {count(anchor.number, 'segment')}."
+    return AuditVerdict(segments=(), others=(AuditFault(segment="", wrong="rolled-back", message=message),))
 
 
 def check_export(file: Path, choice: Choice, *, public_key: Path | None, as_json: bool) -> int:
@@ -53,7 +62,7 @@ def _told(verdict: AuditVerdict, *, as_json: bool) -> int:
 
 def _print(verdict: AuditVerdict) -> None:
     console = screen()
-    if not verdict.segments:
+    if not verdict.segments and verdict.is_whole:
         say(console, "Nothing has been written down yet.")
         return
     for fault in verdict.faults[:_MAX_SHOWN]:

@@ -66,20 +66,47 @@ def verify(
         Path | None,
         typer.Option(metavar="FILE", help="The public key. Without it: `audit.pub` of the state directory."),
     ] = None,
+    anchor: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="An anchor: find also what was taken back to a state from before it."),
+    ] = None,
     as_json: JsonOption = False,
     choice: Choice,
 ) -> None:
     """Check that nothing was changed, removed, put in, moved or cut off; the first record that is wrong is named.
 
-    The exit code is 1 if something is.
+    The exit code is 1 if something is. That files and database were both taken back to an earlier state is found only
+    with an anchor, which `toolcrib audit anchor` makes.
 
     Example: toolcrib audit verify
     """
     from toolcrib_cli.audit.checking import check_export, check_kept
 
     if file is not None:
+        if anchor is not None:
+            raise typer.BadParameter("An export is checked without an anchor.", param_hint="--anchor")
         raise typer.Exit(check_export(file, choice, public_key=public_key, as_json=as_json))
-    raise typer.Exit(check_kept(choice, public_key=public_key, as_json=as_json))
+    raise typer.Exit(check_kept(choice, public_key=public_key, anchor=anchor, as_json=as_json))
+
+
+@app.command()
+@about_a_catalogue
+def anchor(
+    *,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="The file to write. Without it: the screen.")
+    ] = None,
+    choice: Choice,
+) -> None:
+    """Make an anchor: a signed line that says how far the audit has come. Keep it on another machine.
+
+    `toolcrib audit verify --anchor FILE` then finds also that files and database were taken back together.
+
+    Example: toolcrib audit anchor | ssh vault 'cat > toolcrib.anchor'
+    """
+    from toolcrib_cli.audit.anchoring import write_anchor
+
+    write_anchor(choice, output)
 
 
 @app.command()

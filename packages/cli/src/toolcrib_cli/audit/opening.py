@@ -14,6 +14,7 @@ from toolcrib_mcp.audit import (
     PUBLIC_FILE,
     AuditVerdict,
     Heads,
+    KeptAnchor,
     MemoryHeads,
     SqlHeads,
     read_public_keys,
@@ -35,8 +36,10 @@ class OpenedAudit:
         """Where the segments are."""
         return self.directory / FOLDER
 
-    def verdict(self, public_key: Path | None = None) -> AuditVerdict:
+    def verdict(self, public_key: Path | None = None, *, anchor: KeptAnchor | None = None) -> AuditVerdict:
         """What is found when everything is checked, with the key of the directory unless another is named.
+
+        With an `anchor`, also whether it was taken back to an earlier state.
 
         Raises:
             AuditUnusable: There is no public key.
@@ -44,7 +47,7 @@ class OpenedAudit:
         """
         kept = self.directory / PUBLIC_FILE
         keys = read_public_keys(kept, kept=True) if public_key is None else read_public_keys(public_key)
-        return verify(self.folder, self.heads, keys)
+        return verify(self.folder, self.heads, keys, anchor=anchor)
 
 
 def audit_folder(choice: Choice) -> Path | None:

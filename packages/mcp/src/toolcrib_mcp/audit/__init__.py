@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from toolcrib_mcp.audit.anchoring import KeptAnchor
 from toolcrib_mcp.audit.chain import Head, Record, read_record
 from toolcrib_mcp.audit.events import AuditEvent, AuditKind, call_event
 from toolcrib_mcp.audit.exporting import Exported, export, verify_export
@@ -31,6 +32,7 @@ __all__ = [
     "Follower",
     "Head",
     "Heads",
+    "KeptAnchor",
     "MemoryHeads",
     "Pruned",
     "PublicKeys",

@@ -2,6 +2,7 @@
 
 A record is a line of JSON whose keys are sorted and whose values are texts and whole numbers, which makes it RFC 8785.
 `hash` is the SHA-256 of the line without `hash`. `prevSig` signs the record before, and with it all that came before.
+It is no signature of a head, so that none can be made of what stands in a file.
 """
 
 from __future__ import annotations
@@ -84,6 +85,11 @@ def genesis(segment: str) -> str:
 def head_message(segment: str, seq: int, hash_: str) -> bytes:
     """What is signed of a head."""
     return f"toolcrib-audit-head-{_VERSION}\n{segment}\n{seq}\n{hash_}".encode()
+
+
+def link_message(segment: str, seq: int, hash_: str) -> bytes:
+    """What the `prevSig` of a record signs: the record before it."""
+    return f"toolcrib-audit-link-{_VERSION}\n{segment}\n{seq}\n{hash_}".encode()
 
 
 def sealed(fields: Mapping[str, str | int], *, seq: int, prev: str, prev_signature: str | None) -> tuple[bytes, str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from toolcrib_mcp.audit.chain import Link, Record, head_message, read_record
+from toolcrib_mcp.audit.chain import Link, Record, link_message, read_record
 from toolcrib_mcp.audit.keys import PublicKeys
 from toolcrib_mcp.audit.tracing_back import Anchor, Break, first_break
 
@@ -84,7 +84,7 @@ def _went_along(piece: Piece, anchors: Collection[Anchor], keys: PublicKeys, ask
         return None
     signed_to = max((anchor.seq for anchor in anchors), default=piece.first - 1)
     if latest is not None and latest.seq - 1 >= signed_to:
-        if not keys.signed(head_message(piece.segment, latest.seq - 1, latest.prev), latest.prev_signature or ""):
+        if not keys.signed(link_message(piece.segment, latest.seq - 1, latest.prev), latest.prev_signature or ""):
             return None
         signed_to = latest.seq - 1
     went.records, went.signed_to = last - piece.first + 1, signed_to - piece.first + 1

@@ -10,6 +10,7 @@ from sqlalchemy import Row, select, update
 
 from toolcrib_mcp.audit.chain import Head
 from toolcrib_mcp.audit.keys import AuditKey, PublicKeys
+from toolcrib_mcp.audit.registry import missing_segment, number_of_segments, register
 from toolcrib_mcp.audit.tables import HEADS
 from toolcrib_store import Store, upsert
 
@@ -70,6 +71,20 @@ class Heads(Protocol):
             StoreError: They cannot be read.
         """
 
+    def missing(self, keys: PublicKeys) -> tuple[str, str] | None:
+        """Which segment has no head although there was one, or "" for no certain one, and what is wrong; or nothing.
+
+        Raises:
+            StoreError: They cannot be read.
+        """
+
+    def number(self) -> int:
+        """How many segments there were, with those that were removed.
+
+        Raises:
+            StoreError: They cannot be read.
+        """
+
 
 class MemoryHeads:
     """Heads that end with the process; a journal over these proves no more than that it was not changed meanwhile."""
@@ -95,18 +110,41 @@ class MemoryHeads:
         """All of them, by segment."""
         return dict(self._kept)
 
+    def missing(self, keys: PublicKeys) -> tuple[str, str] | None:  # noqa: ARG002  # that of the protocol
+        """Nothing: only this process can change them."""
+        return None
+
+    def number(self) -> int:
+        """How many segments there were."""
+        return len(self._kept)
+
 
 class SqlHeads:
-    """Heads in a store that was opened with `AUDIT_LINE`."""
+    """Heads in a store that was opened with `AUDIT_LINE`; a journal, which adds some, has the `key` and the `keys`."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, key: AuditKey | None = None, keys: PublicKeys | None = None) -> None:
         self._store = store
+        self._key = key
+        self._keys = keys
 
     def keep(self, head: Head) -> None:
-        """Put the head in the place of the one before it."""
-        row = {**_row(head), "kept_at": self._store.now()}
+        """Put the head in the place of the one before it; the first one of a segment enters that in the registry."""
+        row: dict[str, Any] = {**_row(head), "kept_at": self._store.now()}
         with self._store.writing() as connection:
+            known = connection.scalar(select(HEADS.c.segment).where(HEADS.c.segment == head.segment))
+            if known is None and self._key is not None:
+                row["number"] = register(connection, head.segment, self._key, self._keys or PublicKeys([]))
             upsert(connection, HEADS, row, key=["segment"])
+
+    def missing(self, keys: PublicKeys) -> tuple[str, str] | None:
+        """What the signed registry says against the heads that are here."""
+        with self._store.reading() as connection:
+            return missing_segment(connection, keys)
+
+    def number(self) -> int:
+        """How many segments the registry names."""
+        with self._store.reading() as connection:
+            return number_of_segments(connection)
 
     def bury(self, head: Head, tombstone: Tombstone) -> None:
         """Note that the file of a segment is about to be removed."""

@@ -194,7 +194,7 @@ class AuditJournal:
     def _keep_head(self, chain: ChainWriter, *, now: bool = False) -> None:
         """Put the head where no change to the file reaches it; once a second is enough."""
         at = time.monotonic()
-        if chain.head is None or not self._unkept or (at - self._head_kept_at < _HEAD_SECONDS and not now):
+        if not self._unkept or (at - self._head_kept_at < _HEAD_SECONDS and not now) or chain.head is None:
             return
         self._head_kept_at = at
         try:

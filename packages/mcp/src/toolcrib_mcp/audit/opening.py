@@ -8,7 +8,7 @@ from toolcrib_core.wording import quoted
 from toolcrib_mcp.audit.events import EventWriter
 from toolcrib_mcp.audit.heads import Heads, MemoryHeads, SqlHeads
 from toolcrib_mcp.audit.journal import AuditJournal
-from toolcrib_mcp.audit.keys import open_key
+from toolcrib_mcp.audit.keys import PUBLIC_FILE, open_key, read_public_keys
 from toolcrib_mcp.audit.segment import FOLDER
 from toolcrib_mcp.errors import AuditUnusable
 from toolcrib_mcp.state_files import Untrusted, private_directory
@@ -38,6 +38,7 @@ def open_journal(
             else "Check the state directory, or turn the audit off with `audit.enabled`.",
         ) from None
     key = open_key(directory)
-    heads: Heads = MemoryHeads() if store is None else SqlHeads(store)
+    keys = read_public_keys(directory / PUBLIC_FILE, kept=True)
+    heads: Heads = MemoryHeads() if store is None else SqlHeads(store, key=key, keys=keys)
     writer = EventWriter(key, scrubber=Scrubber() if scrubber is None else scrubber, arguments=arguments)
     return AuditJournal(folder, key=key, heads=heads, writer=writer, keeps_arguments=arguments)

@@ -33,6 +33,7 @@ def prune(folder: Path, verdict: AuditVerdict, heads: Heads, *, key: AuditKey, b
         OSError: A file cannot be read or removed.
     """
     gone, evidence, records = [], [], 0
+    kept = heads.every()
     for each in verdict.segments:
         path = segment_path(folder, each.segment)
         if each.state == "pruned" or not path.exists():
@@ -43,8 +44,10 @@ def prune(folder: Path, verdict: AuditVerdict, heads: Heads, *, key: AuditKey, b
         last = _last(path, each.records)
         if is_being_written(path) or last is None or last.time >= before:
             continue
-        head = Head.signed(key, segment=each.segment, seq=last.link.seq, hash_=last.link.hash)
-        heads.bury(head, Tombstone.signed(key, head, at=int(at)))
+        # One that was killed before it had a head is in no registry, and leaves no gap there.
+        if each.segment in kept:
+            head = Head.signed(key, segment=each.segment, seq=last.link.seq, hash_=last.link.hash)
+            heads.bury(head, Tombstone.signed(key, head, at=int(at)))
         path.unlink()
         gone.append(each.segment)
         records += each.records

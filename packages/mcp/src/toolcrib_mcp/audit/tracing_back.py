@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from toolcrib_mcp.audit.chain import Link, head_message
+from toolcrib_mcp.audit.chain import Link, link_message
 from toolcrib_mcp.audit.keys import PublicKeys
 
 Wrong: TypeAlias = Literal[
@@ -18,6 +18,7 @@ Wrong: TypeAlias = Literal[
     "bad-head",
     "no-head",
     "segment-missing",
+    "rolled-back",
     "unreadable",
 ]
 """What is wrong with a record, or with a whole segment."""
@@ -76,7 +77,7 @@ def _signed(segment: str, link: Link | None, keys: PublicKeys) -> Anchor | bool:
     """What the signature in a record vouches for; False if it is false, True if there is none."""
     if link is None or link.prev_signature is None:
         return True
-    if not keys.signed(head_message(segment, link.seq - 1, link.prev), link.prev_signature):
+    if not keys.signed(link_message(segment, link.seq - 1, link.prev), link.prev_signature):
         return False
     return Anchor(seq=link.seq - 1, hash=link.prev)
 

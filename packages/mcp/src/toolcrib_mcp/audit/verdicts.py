@@ -61,11 +61,13 @@ class AuditVerdict:
     """What was found in all segments, in the order in which they were begun."""
 
     segments: tuple[SegmentVerdict, ...]
+    others: tuple[AuditFault, ...] = ()
+    """What is wrong with the whole, and not with one segment."""
 
     @property
     def faults(self) -> tuple[AuditFault, ...]:
-        """The first fault of every segment that has one."""
-        return tuple(each.fault for each in self.segments if each.fault is not None)
+        """The first fault of every segment that has one, and what is wrong with the whole."""
+        return tuple(each.fault for each in self.segments if each.fault is not None) + self.others
 
     @property
     def first(self) -> AuditFault | None:
@@ -94,5 +96,6 @@ class AuditVerdict:
             "records": self.records,
             "unsigned": self.unsigned,
             "first": None if self.first is None else self.first.told(),
+            "others": [each.told() for each in self.others],
             "segments": [each.told() for each in self.segments],
         }

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from toolcrib_core.wording import count
+from toolcrib_mcp.audit.anchoring import KeptAnchor
 from toolcrib_mcp.audit.chain import genesis, read_record
 from toolcrib_mcp.audit.checking import Piece, walk
 from toolcrib_mcp.audit.heads import Heads, KeptHead
@@ -15,12 +17,12 @@ from toolcrib_mcp.audit.tracing_back import Anchor, Break, Wrong
 from toolcrib_mcp.audit.verdicts import AuditFault, AuditVerdict, SegmentVerdict
 
 
-def verify(folder: Path, heads: Heads, keys: PublicKeys) -> AuditVerdict:
+def verify(folder: Path, heads: Heads, keys: PublicKeys, *, anchor: KeptAnchor | None = None) -> AuditVerdict:
     """Check every segment; a process that writes meanwhile is no fault.
 
     The first record that was changed, removed, put in, moved or cut off is named, for every segment that has one. What
-    cannot be noticed here is that the newest segments and their heads are gone together, or the end of one and its
-    head were taken back to an earlier state: that shows only against an export, or another copy of a head.
+    cannot be noticed here is that the files and the database were taken back together to an earlier state: that shows
+    only against an `anchor`, which was made later than that state and kept in another place.
 
     Raises:
         StoreError: The heads cannot be read.
@@ -31,17 +33,60 @@ def verify(folder: Path, heads: Heads, keys: PublicKeys) -> AuditVerdict:
     if any(each not in kept for each in present):
         kept = {**heads.every(), **kept}
     claims = _claims(folder, present)
-    looks = {each: _looked(folder, each, kept.get(each), claims, keys) for each in present}
+    outside = anchor.heads if anchor is not None and anchor.holds(keys) else {}
+    looks = {each: _looked(folder, each, kept.get(each), claims, keys, outside=outside.get(each)) for each in present}
     found = {segment: look.verdict for segment, look in looks.items()}
     believed = _believed(claims, found)
     # Once more: what was removed since has its tombstone by now.
     late = heads.every()
-    for segment in sorted({*kept, *believed, *present}):
+    for segment in sorted({*kept, *believed, *outside, *present}):
         if segment in looks and not looks[segment].is_gone:
             found[segment] = _contradicted(looks[segment], believed.get(segment, []))
         else:
-            found[segment] = _absent(segment, late.get(segment), believed.get(segment, []), keys)
-    return AuditVerdict(segments=tuple(found[segment] for segment in sorted(found)))
+            found[segment] = _absent(segment, late.get(segment), believed.get(segment, []), keys, outside.get(segment))
+    others = _registered(heads, keys, found)
+    if anchor is not None:
+        others += _anchored(anchor, heads, late, keys, found)
+    return AuditVerdict(segments=tuple(found[segment] for segment in sorted(found)), others=tuple(others))
+
+
+def _registered(heads: Heads, keys: PublicKeys, found: dict[str, SegmentVerdict]) -> list[AuditFault]:
+    """What the registry of segments says against the heads; that of one segment is put to what was found of it."""
+    missing = heads.missing(keys)
+    if missing is None:
+        return []
+    segment, message = missing
+    if not segment and any(each.fault is not None for each in found.values()):
+        return []  # which segment it is about was found already
+    if not segment:
+        return [AuditFault(segment="", wrong="bad-head", message=message)]
+    if segment not in found or found[segment].fault is None:
+        found[segment] = _whole(segment, "segment-missing", message)
+    return []
+
+
+def _anchored(
+    anchor: KeptAnchor,
+    heads: Heads,
+    kept: Mapping[str, KeptHead],
+    keys: PublicKeys,
+    found: dict[str, SegmentVerdict],
+) -> list[AuditFault]:
+    """What an anchor says against the database, which may be older than it."""
+    if not anchor.holds(keys):
+        message = "The anchor is not signed by a key of this audit: the keys were replaced, or it is not its anchor."
+        return [AuditFault(segment="", wrong="bad-signature", message=message)]
+    for segment, each in anchor.heads.items():
+        if segment in kept and kept[segment].head.seq < each.seq and found[segment].fault is None:
+            found[segment] = _whole(segment, "rolled-back", "has a head in the database that is older than the anchor")
+    number = heads.number()
+    if number >= anchor.number:
+        return []
+    message = (
+        f"The database is older than the anchor of {anchor.time}: it knows {count(number, 'segment')}, and the anchor "
+        f"{anchor.number}."
+    )
+    return [AuditFault(segment="", wrong="rolled-back", message=message)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +107,16 @@ class _Look:
     is_gone: bool = False
 
 
-def _looked(folder: Path, segment: str, kept: KeptHead | None, claims: Sequence[_Claim], keys: PublicKeys) -> _Look:
-    anchors = []
+def _looked(
+    folder: Path,
+    segment: str,
+    kept: KeptHead | None,
+    claims: Sequence[_Claim],
+    keys: PublicKeys,
+    *,
+    outside: Anchor | None,
+) -> _Look:
+    anchors = [] if outside is None else [outside]
     if kept is not None:
         if not kept.head.holds(keys):
             return _Look(verdict=_whole(segment, "bad-head", "has a head in the database that the key has not signed"))
@@ -116,15 +169,20 @@ def _contradicted(look: _Look, claims: Sequence[Anchor]) -> SegmentVerdict:
     return verdict
 
 
-def _absent(segment: str, kept: KeptHead | None, claims: Sequence[Anchor], keys: PublicKeys) -> SegmentVerdict:
+def _absent(
+    segment: str, kept: KeptHead | None, claims: Sequence[Anchor], keys: PublicKeys, outside: Anchor | None
+) -> SegmentVerdict:
     if kept is None:
-        return _whole(segment, "segment-missing", "is gone, with its head: a later segment names it")
+        by = "a later segment" if claims else "the anchor"
+        return _whole(segment, "segment-missing", f"is gone, with its head: {by} names it")
     if kept.tombstone is None:
         return _whole(segment, "segment-missing", f"is gone: it had {kept.head.seq} records")
     if not kept.tombstone.holds(kept.head, keys):
         return _whole(segment, "bad-head", "is gone, and the key has not signed that it was removed")
     if any(claim.seq > kept.head.seq for claim in claims):
         return _whole(segment, "bad-head", "was longer than what was removed: a later segment names more of it")
+    if outside is not None and outside.seq > kept.head.seq:
+        return _whole(segment, "rolled-back", "was longer than what was removed: the anchor names more of it")
     return SegmentVerdict(segment=segment, state="pruned")
 
 

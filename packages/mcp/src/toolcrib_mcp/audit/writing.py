@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
-from toolcrib_mcp.audit.chain import Head, genesis, sealed
+from toolcrib_mcp.audit.chain import Head, genesis, link_message, sealed
 from toolcrib_mcp.audit.keys import AuditKey
 from toolcrib_mcp.audit.segment import Segment
 
@@ -31,6 +31,8 @@ class ChainWriter:
     @property
     def head(self) -> Head | None:
         """The signed head of what has been written; `None` before the first record."""
+        if self._head is None and self._seq:
+            self._head = Head.signed(self._key, segment=self._segment.name, seq=self._seq, hash_=self._hash)
         return self._head
 
     def write(self, records: Sequence[tuple[float, Fields]]) -> None:
@@ -40,7 +42,7 @@ class ChainWriter:
             OSError: The disk is full, or failed; none of the records counts, and they may be written again.
         """
         lines, seq, hash_ = [], self._seq, self._hash
-        signature = None if self._head is None else self._head.signature
+        signature = self._key.sign(link_message(self._segment.name, seq, hash_)) if seq else None
         for seconds, fields in records:
             seq += 1
             line, hash_ = sealed({**fields, "time": moment(seconds)}, seq=seq, prev=hash_, prev_signature=signature)
@@ -48,7 +50,7 @@ class ChainWriter:
             lines.append(line)
         self._segment.append(b"".join(lines))
         self._seq, self._hash = seq, hash_
-        self._head = Head.signed(self._key, segment=self._segment.name, seq=seq, hash_=hash_)
+        self._head = None
 
     def close(self) -> None:
         """Let go of the file."""
