@@ -32,6 +32,7 @@ _PENDING: dict[str, str | None] = {
     "K7": None,
     "K8": None,
     "K16": None,
+    "K23": None,
 }
 
 

@@ -132,6 +132,16 @@ def test_times_are_told_roughly(seconds, words):
     assert f"started {words} ago." in _shown(_report(servers={}, source="live", processes=(live,)))
 
 
+@pytest.mark.fault("K23")
+def test_an_audit_that_cannot_be_written_is_said_at_once_and_is_not_ok():
+    hub = {"auditProblem": "No space left on device. All calls are refused."}
+    live = LIVE.model_copy(update={"hub": hub})
+    report = _report(servers={}, source="live", processes=(live,), more=hub)
+
+    assert f"The audit of {LIVE.pid} cannot be written: No space left on device." in _shown(report)
+    assert not report.ok
+
+
 def test_findings_warnings_and_what_is_switched_off_are_told():
     finding = {
         "kind": "left-out",

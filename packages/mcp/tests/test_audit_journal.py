@@ -294,7 +294,7 @@ def test_a_full_disk_holds_up_nobody_and_what_was_lost_is_told_when_there_is_roo
     assert kinds == ["start", *["call"] * 11, "lost", "stop"]
     assert records_of(place.files()[0])[-2].fields["lost"] == 15
     assert [each.message for each in caplog.records] == [
-        "the audit cannot be written (No space left on device); calls go on without"
+        "the audit cannot be written (No space left on device); what happens waits in memory"
     ]
     assert place.verify().is_whole
 
@@ -313,7 +313,10 @@ def test_a_disk_that_stays_full_ends_with_a_journal_that_verifies(
 
     verdict = place.verify()
     assert (verdict.is_whole, verdict.segments[0].state, verdict.records) == (True, "cut-off", 2)
-    assert "1 events are lost" in caplog.text
+    assert "1 events are not in it and follow here, 0 are lost" in caplog.text
+    (line,) = [each.getMessage() for each in caplog.records if each.getMessage().startswith("not in the audit: ")]
+    record = json.loads(line.removeprefix("not in the audit: "))
+    assert (record["kind"], record["tool"], record["outcome"]) == ("call", "files:read-1#0a1b2c3d", "ok")
 
 
 def test_a_disk_that_is_full_from_the_beginning_leaves_no_file_behind(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import logging
 import os
@@ -20,6 +21,7 @@ from process_children import SIGN, nothing_left, until
 from tests.chaos import hostile_server
 from toolcrib_core import DocumentVectors
 from toolcrib_mcp import ConfigError, load_config
+from toolcrib_mcp.audit.segment import Segment
 from toolcrib_mcp.config import HttpFront
 from toolcrib_mcp.serving import entrance_to, read_live, serve, serve_composed
 from toolcrib_mcp.serving.background import Background
@@ -103,6 +105,32 @@ async def test_in_gateway_mode_clients_see_three_tools_and_no_more(tmp_path, fam
     assert page.content[0].text.startswith("one:echo")
     assert result.structured_content == {"nonce": "n1"}
     assert (tmp_path / "state" / "artifacts.db").is_file()
+
+
+@pytest.mark.enable_socket
+@pytest.mark.fault("K23")
+async def test_an_audit_that_cannot_be_written_is_in_its_health(tmp_path, family, monkeypatch):
+    class FullDisk(Segment):
+        full = True
+
+        def append(self, data):
+            if self.full:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            super().append(data)
+
+    monkeypatch.setattr("toolcrib_mcp.audit.writing.Segment", FullDisk)
+    state = tmp_path / "state"
+    async with _serving(_config(tmp_path, family, one="good"), mode="proxy", state_dir=state):
+        await until(lambda: _audit_problems(state) not in ([], [None]))
+        (problem,) = _audit_problems(state)
+        FullDisk.full = False
+        await until(lambda: _audit_problems(state) == [None])
+
+    assert problem.startswith("No space left on device. Calls that may change something are refused")
+
+
+def _audit_problems(state):
+    return [live.hub["auditProblem"] for live in read_live(state, now=0)]
 
 
 @pytest.mark.enable_socket

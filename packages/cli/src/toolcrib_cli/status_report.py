@@ -95,8 +95,8 @@ class StatusReport:
 
     @property
     def ok(self) -> bool:
-        """Whether no server has failed or is left out, and what is served is what the configuration says now."""
-        if self.hub.get("configProblem"):
+        """Whether no server failed or is left out, the audit can be written, and the configuration is current."""
+        if self.hub.get("configProblem") or self.hub.get("auditProblem"):
             return False
         return not self.left_out and not any(server.failed for server in self.servers())
 

@@ -63,6 +63,9 @@ class _View:
                 f"It has {count(held.sessions, 'session')} open, {count(held.tasks, 'task')} "
                 f"and {count(held.threads, 'thread')}."
             )
+        for each in report.processes:
+            if each.hub.get("auditProblem"):
+                self.say(f"The audit of {each.pid} cannot be written: {each.hub['auditProblem']}", style="bold red")
         if others:
             pids = ", ".join(str(each.pid) for each in others)
             self.say(f"{count(len(others), 'other process serves', 'other processes serve')} it, too: {pids}.")

@@ -7,13 +7,16 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
+
+import orjson
 
 from toolcrib_mcp.audit.events import AuditEvent, EventWriter
 from toolcrib_mcp.audit.heads import Heads
 from toolcrib_mcp.audit.keys import AuditKey
-from toolcrib_mcp.audit.writing import ChainWriter, Fields, OpenSegment, open_segment
+from toolcrib_mcp.audit.writing import ChainWriter, Fields, OpenSegment, moment, open_segment
 from toolcrib_store import StoreError
 
 ROOM: Final = 10_000
@@ -32,8 +35,9 @@ _logger = logging.getLogger("toolcrib.mcp.audit")
 class AuditJournal:
     """Writes down what happens, in a file of its own that begins with the first event.
 
-    A disk that is full or fails holds up nobody: events wait, and when there are too many they are counted as lost,
-    which is written down once that works again. A kill loses what was not written yet, a fifth of a second at most.
+    A disk that is full or fails holds up nothing here: events wait, and `problem` says why, so that no more calls need
+    run meanwhile. When too many wait they are counted as lost, which is written down once that works again. What still
+    waits at the end goes to the log. A kill loses what was not written yet, a fifth of a second at most.
     """
 
     def __init__(
@@ -70,6 +74,17 @@ class AuditJournal:
         self._head_kept_at = float("-inf")
         self._unkept = False
         self._complained: set[str] = set()
+        self._problems: dict[str, str] = {}
+
+    @property
+    def problem(self) -> str | None:
+        """Why what happens cannot be written down right now; `None` while it can."""
+        return next(iter(list(self._problems.values())), None)
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether half of the events that may wait do: what runs from now on may be lost."""
+        return len(self._waiting) >= self._room // 2
 
     @property
     def lost(self) -> int:
@@ -115,7 +130,19 @@ class AuditJournal:
         self._hurry.set()
         thread.join(_CLOSE_SECONDS)
         if thread.is_alive() or self._waiting:
-            _logger.error("the audit could not be closed: %d events are lost", len(self._waiting) + self._lost)
+            self._log_waiting()
+
+    def _log_waiting(self) -> None:
+        """Say in the log what could not be written: it is the last place that is left."""
+        with self._lock:
+            waiting, lost = list(self._waiting), self._lost
+        _logger.error(
+            "the audit could not be closed: %d events are not in it and follow here, %d are lost", len(waiting), lost
+        )
+        for at, event in waiting:
+            with suppress(Exception):  # one that cannot be written must not hide the others
+                record = {**self._writer.fields(event), "time": moment(at)}
+                _logger.error("not in the audit: %s", orjson.dumps(record, option=orjson.OPT_SORT_KEYS).decode())
 
     def _work(self) -> None:
         while not self._closing.is_set():
@@ -136,13 +163,15 @@ class AuditJournal:
             while self._write_batch(self._chain):
                 self._keep_head(self._chain)
         except OSError as failure:
-            self._complain("disk", f"the audit cannot be written ({failure.strerror}); calls go on without")
+            self._problems["disk"] = str(failure.strerror)
+            self._complain("disk", f"the audit cannot be written ({failure.strerror}); what happens waits in memory")
             return False
         except Exception as failure:  # noqa: BLE001  # the edge of the thread: one event that cannot be written must not end it
             self._complain(type(failure).__name__, f"the audit failed ({type(failure).__name__})")
             self._give_up_batch()
             return True
         self._complained.discard("disk")
+        self._problems.pop("disk", None)
         self._keep_head(self._chain)
         return True
 
@@ -200,9 +229,11 @@ class AuditJournal:
         try:
             self._heads.keep(chain.head)
         except StoreError as failure:
+            self._problems["heads"] = failure.message.rstrip(".")
             self._complain("heads", f"the signed heads of the audit cannot be kept: {failure.message}")
         else:
             self._unkept = False
+            self._problems.pop("heads", None)
             self._complained.discard("heads")
 
     def _end(self) -> None:

@@ -250,6 +250,11 @@ class AuditSettings(SettingsModel):
     """Whether calls are written down at all."""
     arguments: bool = False
     """Whether their arguments are, too, with what looks like a secret taken out."""
+    on_failure: Literal["refuse-writes", "refuse-all", "continue"] = "refuse-writes"
+    """What happens to calls while the audit cannot be written: those that may change something are refused, or all.
+
+    With `continue` all run, and what does not fit into memory until it can be written again is only counted.
+    """
 
 
 class GatewaySettings(SettingsModel):

@@ -55,6 +55,7 @@ class Checkpoint:
             ApprovalRequired: Somebody has to allow it first, and the client cannot be asked.
             RateLimited: There were too many calls just now.
             BudgetExhausted: There were too many calls.
+            AuditUnusable: The call could not be written down.
             ToolError: As `proceed`.
             RpcError: As `proceed`.
         """
@@ -79,7 +80,8 @@ class Checkpoint:
             self.pins.check(call.tool)
         call.check_risk()
         policy = await self.policy.latest()
-        judgement = notes.judgement = policy.judge(subject_of(call))
+        subject = subject_of(call)
+        judgement = notes.judgement = policy.judge(subject)
         if judgement.decision == "deny":
             raise _denied(call, judgement)
         if self.limits is not None:
@@ -87,6 +89,7 @@ class Checkpoint:
         asks = judgement.decision == "ask"
 
         async def clear() -> dict[str, Any] | None:
+            self.recorder.check_writable(call, only_reads=subject.risk_class == "read")
             settled = await self._cleared(call, judgement, policy.digest, notes) if asks else None
             # Last, so that a call which has to be approved first is counted once.
             if settled is None and self.budgets is not None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from toolcrib_core import ToolError
+from toolcrib_core.wording import quoted
 from toolcrib_mcp.audit.events import AuditEvent, call_event
+from toolcrib_mcp.errors import AuditUnusable
 from toolcrib_mcp.outward import outward_code
 from toolcrib_mcp.relay.questions import asks
 from toolcrib_mcp.rpc import RpcError
@@ -21,6 +23,16 @@ if TYPE_CHECKING:
     from toolcrib_mcp.audit import AuditJournal
     from toolcrib_mcp.policy import PolicyJudgement
     from toolcrib_mcp.safeguards.call import GuardedCall
+
+
+OnFailure: TypeAlias = Literal["refuse-writes", "refuse-all", "continue"]
+"""Which calls are refused while they cannot be written down."""
+
+_CONSEQUENCES: Final[Mapping[OnFailure, str]] = {
+    "refuse-writes": "Calls that may change something are refused until it works again.",
+    "refuse-all": "All calls are refused until it works again.",
+    "continue": "Calls run, as `audit.onFailure` says, and may be missing in the audit.",
+}
 
 
 @dataclass(kw_only=True)
@@ -37,10 +49,40 @@ class CallNotes:
 
 
 class CallRecorder:
-    """Writes down how every call ended, in a span of its own; without a journal there is only the span."""
+    """Writes down how every call ended, in a span of its own; without a journal there is only the span.
 
-    def __init__(self, journal: AuditJournal | None = None) -> None:
+    `on_failure` says which calls are refused while the journal cannot be written.
+    """
+
+    def __init__(self, journal: AuditJournal | None = None, *, on_failure: OnFailure = "refuse-writes") -> None:
         self._journal = journal
+        self._on_failure = on_failure
+
+    @property
+    def problem(self) -> str | None:
+        """Why calls cannot be written down right now, and what becomes of them, for people; `None` while they can."""
+        problem = None if self._journal is None else self._journal.problem
+        return None if problem is None else f"{problem}. {_CONSEQUENCES[self._on_failure]}"
+
+    def check_writable(self, call: GuardedCall, *, only_reads: bool) -> None:
+        """Refuse a call that could not be written down, as far as the setting wants that.
+
+        Raises:
+            AuditUnusable: The audit cannot be written, and the call must not run meanwhile.
+        """
+        journal = self._journal
+        if journal is None or self._on_failure == "continue":
+            return
+        problem = journal.problem
+        if journal.is_crowded:
+            problem = problem or "too much waits to be written"
+        elif only_reads and self._on_failure == "refuse-writes":
+            return
+        if problem is not None:
+            raise AuditUnusable(
+                f"{quoted(call.tool.tool_id)} is not run: the audit cannot be written ({problem}).",
+                hint="Nothing was run. Ask the user to look at `toolcrib status` on the gateway's machine.",
+            )
 
     def start(self) -> None:
         """Write down that the process serves from now on; without this, that is written with the first call."""

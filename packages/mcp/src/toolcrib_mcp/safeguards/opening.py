@@ -191,7 +191,7 @@ async def _recorder(
     journal = await asyncio.to_thread(
         open_journal, directory, store=store, scrubber=scrubber, arguments=settings.arguments
     )
-    recorder = CallRecorder(journal)
+    recorder = CallRecorder(journal, on_failure=settings.on_failure)
     holding.push_async_callback(recorder.aclose)
     return recorder
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from toolcrib_mcp.proxy import ProxyService
     from toolcrib_mcp.relay import TransparentService
     from toolcrib_mcp.safeguards import Safeguards
+    from toolcrib_mcp.safeguards.noting import CallRecorder
     from toolcrib_mcp.shared import SharedDatabase
     from toolcrib_mcp.shared.session_book import SessionBook
     from toolcrib_mcp.upstreams import Connect, StartProgress
@@ -250,7 +251,7 @@ class _Process:
                     gateway = cast("GatewayService", service)
                     background.spawn(_search_by_meaning(hub, gateway, composition.open_vectors, started))
                 if self._entrance.state_dir is not None:
-                    background.spawn(self._report(hub, self._entrance.state_dir))
+                    background.spawn(self._report(hub, self._entrance.state_dir, safeguards.checkpoint.recorder))
                 background.spawn(self._remember(service, started))
                 await self._gone.wait()
 
@@ -290,7 +291,7 @@ class _Process:
 
         return ProxyService(ProxyRuntime(hub, patience=PATIENCE, checkpoint=safeguards.checkpoint))
 
-    async def _report(self, hub: Hub, state_dir: Path) -> None:
+    async def _report(self, hub: Hub, state_dir: Path, recorder: CallRecorder) -> None:
         """Keep the live health up to date, once clients can connect."""
         url = await asyncio.shield(self._address)
         from toolcrib_mcp.serving.reporting import Reporter
@@ -299,7 +300,7 @@ class _Process:
             directory=state_dir,
             mode=self._entrance.mode,
             address=url or "stdio",
-            describe=lambda: hub.status().to_json(),
+            describe=lambda: {**hub.status().to_json(), "auditProblem": recorder.problem},
             sessions=self._sessions,
         )
         await reporter.run()
