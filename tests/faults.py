@@ -33,6 +33,8 @@ _PENDING: dict[str, str | None] = {
     "K8": None,
     "K16": None,
     "K23": None,
+    "K3": None,
+    "K19": None,
 }
 
 

@@ -13,10 +13,13 @@ import pytest
 from front_http_cases import ACCEPT, FakeService, call, modern, modern_headers, raw, serving
 
 from toolcrib_mcp.front.http import uvicorn_server
+from toolcrib_runtime.guards.secrets import Secret
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.req("GW-8.5")]
 
 _HEAD = b"host: localhost\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n"
+_TOKENS = {"ann": Secret("token-of-ann")}
+_TOKEN = b"authorization: Bearer token-of-ann\r\n"
 _CHUNKED = b"POST %b HTTP/1.1\r\n%btransfer-encoding: chunked\r\n\r\n"
 
 
@@ -57,14 +60,32 @@ def _request(name: str, nonce: str) -> bytes:
 
 @pytest.mark.fault("K3", "K19")
 @pytest.mark.parametrize("path", [b"/mcp", b"/nowhere"])
-async def test_trailers_are_refused(path):
+@pytest.mark.parametrize("head", [_HEAD, _HEAD + _TOKEN], ids=["no token", "token"])
+@pytest.mark.parametrize("trailer", [_TOKEN, b"host: evil.example\r\n"], ids=["token", "host"])
+async def test_trailers_are_refused(path, head, trailer):
     service = FakeService()
 
-    async with serving(service) as url, _connected(url) as (reader, writer):
-        writer.write(_CHUNKED % (path, _HEAD) + b"2\r\n{}\r\n0\r\nauthorization: Bearer token-of-ann\r\n\r\n")
+    async with serving(service, tokens=_TOKENS) as url, _connected(url) as (reader, writer):
+        writer.write(_CHUNKED % (path, head) + b"2\r\n{}\r\n0\r\n" + trailer + b"\r\n")
         answer = await reader.read()
 
     assert answer == b"" or answer.startswith(b"HTTP/1.1 4")
+    assert service.requests == []
+
+
+@pytest.mark.fault("K3")
+@pytest.mark.parametrize("token", [b"", _TOKEN], ids=["no token", "token"])
+@pytest.mark.parametrize(
+    "part", [pytest.param(b"x: " + b"y" * 1_000 + b"\r\n", id="many"), pytest.param(b"y" * 1_000, id="one long")]
+)
+async def test_the_connection_is_closed_before_a_flood_of_headers_is_kept(part, token):
+    service = FakeService()
+
+    async with serving(service, tokens=_TOKENS) as url, _connected(url) as (_, writer):
+        writer.write(b"POST /mcp HTTP/1.1\r\n" + _HEAD + token + b"x-flood: ")
+        sent = await _flood(writer, part * 64, times=1_000)
+
+    assert sent < 8 * 1024 * 1024
     assert service.requests == []
 
 

@@ -52,7 +52,7 @@ class Api:
 
     async def __call__(self, who: str | None, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         headers = {} if who is None else {"authorization": f"Bearer {who}"}
-        content = None if body is None else json.dumps(body).encode()  # any text, escaped
+        content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()  # any text, escaped
         headers |= {} if body is None else {"content-type": "application/json"}
         answer = await self._client.request(method, f"{PREFIX}{path}", content=content, headers=headers)
         self.written.append(f"{answer.status_code} {dict(answer.headers)} {answer.text}")
@@ -199,7 +199,7 @@ async def test_what_no_database_takes_is_refused(api: Api) -> None:
     assert (await api("alice", "PUT", f"/toolsets/{made}", {**CHANGED, "settings": {"a": lone}}))[0] == 400
     await api("admin", "PUT", "/toolset_types/free/app-config")
     status, _ = await api("alice", "POST", f"/toolsets/{made}/tools/say/execute", {"params": {"text": lone}})
-    assert status in (200, 400)
+    assert status == 400
     for method, path, body in _requests("%00"):
         assert (await api("alice", method, path, body))[0] == 404
     assert (await api("alice", "POST", f"/toolsets/{made}/tools/%00/execute", SAY))[0] == 404
@@ -416,10 +416,59 @@ async def test_a_request_that_is_too_large_or_too_slow_is_refused_before_it_is_r
         else:
             assert json.loads(event["body"]).keys() == {"error", "code", "message", "hint", "details"}
 
-    await Bounded(inner, max_body=100)({"type": "http"}, large, send)
-    await Bounded(inner, seconds=0.01)({"type": "http"}, silent, send)
+    scope = {"type": "http", "headers": [(b"authorization", b"Bearer alice"), (b"transfer-encoding", b"chunked")]}
+    await Bounded(inner, authenticate=_authenticate, max_body=100)(scope, large, send)
+    await Bounded(inner, authenticate=_authenticate, seconds=0.01)(scope, silent, send)
 
     assert seen == [413, 408]
+
+
+@pytest.mark.fault("K12")
+@pytest.mark.parametrize("framing", [(b"content-length", b"60"), (b"transfer-encoding", b"chunked")], ids=repr)
+@pytest.mark.parametrize("sent", [[], [b"Bearer wrong"], [b"Basic alice"], [b"Bearer alice", b"Bearer bob"]], ids=repr)
+async def test_a_body_without_a_known_token_is_refused_before_it_is_read(
+    framing: tuple[bytes, bytes], sent: list[bytes]
+) -> None:
+    told: list[Any] = []
+
+    async def never(*_: Any) -> Any:
+        raise AssertionError("the body was read")
+
+    async def send(event: Any) -> None:
+        told.append(event)
+
+    headers = [framing, *((b"authorization", each) for each in sent)]
+    await Bounded(never, authenticate=_authenticate)({"type": "http", "headers": headers}, never, send)
+
+    assert told[0]["status"] == 401
+    assert (b"www-authenticate", b"Bearer") in told[0]["headers"]
+    assert json.loads(told[1]["body"])["error"] == "unauthenticated"
+
+
+@pytest.mark.fault("K19")
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b'{"toolsetType": "echo", "name": "mine", "name": "other"}', id="a name twice"),
+        pytest.param(b'{"toolsetType": "echo", "name": "mine", "settings": {"u": 1, "u": 2}}', id="inside"),
+        pytest.param(b'{"toolsetType": "echo", "name": "mine", "n\\u0061me": "other"}', id="escaped"),
+    ],
+)
+async def test_a_body_with_a_key_twice_is_refused(api: Api, body: bytes) -> None:
+    status, told = await api("alice", "POST", "/toolsets", body)
+    _, listed = await api("alice", "GET", "/toolsets")
+
+    assert (status, told["code"]) == (400, "toolbox.api-request-invalid")
+    assert listed["toolsets"] == []
+
+
+@pytest.mark.fault("K19")
+async def test_half_of_a_surrogate_pair_is_refused_and_a_whole_one_is_not(api: Api) -> None:
+    half, _ = await api("alice", "POST", "/toolsets", {**NEW, "settings": {"list": ["\ud800"]}})
+    whole, made = await api("alice", "POST", "/toolsets", {**NEW, "description": "\U0001f600"})
+
+    assert (half, whole) == (400, 201)
+    assert made["description"] == "\U0001f600"
 
 
 async def test_an_instance_that_goes_while_the_list_is_written_is_not_in_it(

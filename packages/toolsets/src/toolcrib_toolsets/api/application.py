@@ -100,7 +100,7 @@ def management_api(
     )
     api.state.authenticate = authenticate
     api.state.hide_foreign = hide_foreign
-    api.add_middleware(Bounded)
+    api.add_middleware(Bounded, authenticate=authenticate)
     api.add_exception_handler(ToolError, _told)
     api.add_exception_handler(RequestValidationError, _invalid)
     for status in _UNROUTED:

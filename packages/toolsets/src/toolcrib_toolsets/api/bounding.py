@@ -1,19 +1,25 @@
-"""No request is larger, or takes longer to arrive, than it may: before anything of it is read."""
+"""A body is read only from a known caller, within a size and a time, and only if all readers understand it alike."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+import json
+import re
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import orjson
 
-from toolcrib_toolsets.errors import ApiRequestInvalid
+from toolcrib_core import ToolError
+from toolcrib_toolsets.api.entering import PRINCIPAL, Authenticate, Principal
+from toolcrib_toolsets.errors import ApiRequestInvalid, ToolsetError, Unauthenticated
 
 MAX_BODY: Final = 4 * 1024 * 1024
 """Bytes of one request: an OpenAPI document of a large service fits."""
 
 BODY_SECONDS: Final = 30.0
+
+_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -24,26 +30,49 @@ App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 class Bounded:
     """An application in front of which the body of every request is read whole, or refused."""
 
-    def __init__(self, app: App, *, max_body: int = MAX_BODY, seconds: float = BODY_SECONDS) -> None:
+    def __init__(
+        self, app: App, *, authenticate: Authenticate, max_body: int = MAX_BODY, seconds: float = BODY_SECONDS
+    ) -> None:
         self._app = app
+        self._authenticate = authenticate
         self._max = max_body
         self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] != "http":
+        if scope["type"] != "http" or not _has_body(scope):
             await self._app(scope, receive, send)
             return
         try:
+            scope[PRINCIPAL] = await self._principal(scope)
             async with asyncio.timeout(self._seconds):
                 body = await self._body(receive)
         except TimeoutError:
-            await _refuse(send, 408, "it did not arrive in time")
-            return
-        if body is None:
-            await _refuse(send, 413, f"it has more than {self._max:,} bytes")
-            return
-        await self._app(scope, _given(body, receive), send)
+            await _refuse(send, 408, ApiRequestInvalid.because("it did not arrive in time"))
+        except ToolsetError as refusal:
+            await _refuse(send, refusal.status, refusal)
+        except ToolError as failure:
+            await _refuse(send, 503, failure)
+        else:
+            if body is None:
+                await _refuse(send, 413, ApiRequestInvalid.because(f"it has more than {self._max:,} bytes"))
+            elif (ambiguity := _ambiguity(body)) is not None:
+                await _refuse(send, 400, ApiRequestInvalid.because(ambiguity))
+            else:
+                await self._app(scope, _given(body, receive), send)
+
+    async def _principal(self, scope: Scope) -> Principal:
+        """Who sends the body.
+
+        Raises:
+            Unauthenticated: They do not say, or no caller is known by that token.
+        """
+        sent = [value.decode("latin-1") for name, value in scope["headers"] if name == b"authorization"]
+        scheme, _, token = sent[0].partition(" ") if len(sent) == 1 else ("", "", "")
+        found = await self._authenticate(token.strip(" ")) if scheme.lower() == "bearer" else None
+        if found is None:
+            raise Unauthenticated.of()
+        return found
 
     async def _body(self, receive: Receive) -> bytes | None:
         parts, size = [], 0
@@ -71,10 +100,35 @@ def _given(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-async def _refuse(send: Send, status: int, reason: str) -> None:
-    error = ApiRequestInvalid.because(reason)
+def _has_body(scope: Scope) -> bool:
+    return any(
+        name == b"transfer-encoding" or (name == b"content-length" and value != b"0")
+        for name, value in scope["headers"]
+    )
+
+
+def _ambiguity(body: bytes) -> str | None:
+    """What two readers of the text would understand differently, if anything."""
+    twice = False
+
+    def look(pairs: Sequence[tuple[str, object]]) -> None:
+        nonlocal twice
+        twice = twice or len({key for key, _ in pairs}) < len(pairs)
+
+    try:
+        json.loads(body, object_pairs_hook=look)
+        if _SURROGATE.search(body):
+            json.dumps(json.loads(body), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return "a text has half of a surrogate pair"
+    except (ValueError, RecursionError):
+        return None  # the application says what is wrong with it
+    return "an object has a key twice" if twice else None
+
+
+async def _refuse(send: Send, status: int, error: ToolError) -> None:
     told: dict[str, object] = {
-        "error": error.key,
+        "error": error.key if isinstance(error, ToolsetError) else error.category.value,
         "code": error.code,
         "message": error.message,
         "hint": error.hint,
@@ -82,5 +136,7 @@ async def _refuse(send: Send, status: int, reason: str) -> None:
     }
     body = orjson.dumps(told)
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if isinstance(error, Unauthenticated):
+        headers.append((b"www-authenticate", b"Bearer"))
     await send({"type": "http.response.start", "status": status, "headers": [*headers, (b"connection", b"close")]})
     await send({"type": "http.response.body", "body": body})

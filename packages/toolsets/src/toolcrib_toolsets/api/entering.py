@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -29,6 +29,9 @@ class Principal:
 
 Authenticate: TypeAlias = Callable[[str], Awaitable[Principal | None]]
 """Who a bearer token belongs to, if it is known and still good."""
+
+PRINCIPAL: Final = "toolcrib.principal"
+"""Where the scope of a request says who is asking, if that was found before its body was read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,8 +58,10 @@ async def known(
     Raises:
         Unauthenticated: They do not say, or nobody is known who would say so.
     """
-    authenticate: Authenticate = request.app.state.authenticate
-    found = None if credentials is None else await authenticate(credentials.credentials)
+    found: Principal | None = request.scope.get(PRINCIPAL)
+    if found is None and credentials is not None:
+        authenticate: Authenticate = request.app.state.authenticate
+        found = await authenticate(credentials.credentials)
     if found is None:
         raise Unauthenticated.of()
     return found
