@@ -34,6 +34,7 @@ _PENDING: dict[str, str | None] = {
     "K16": None,
     "K23": None,
     "K3": None,
+    "K12": None,
     "K19": None,
 }
 

@@ -217,6 +217,7 @@ async def test_everything_survives_a_restart(tmp_path: Path) -> None:
         await required(last, call_of())
 
 
+@pytest.mark.fault("K12")
 async def test_questions_of_one_principal_are_bounded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(book_module, "MAX_WAITING", 3)
     kept = [await waiting_id(desk, call_of({"disk": str(each)}, principal="ann")) for each in range(3)]

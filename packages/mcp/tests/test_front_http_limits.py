@@ -307,7 +307,7 @@ async def test_two_hosts_are_refused():
     assert answer.startswith(b"HTTP/1.1 400")
 
 
-@pytest.mark.fault("F19")
+@pytest.mark.fault("F19", "K12")
 @pytest.mark.parametrize("framing", [b"content-length: 100000000\r\n", b"transfer-encoding: chunked\r\n"])
 @pytest.mark.parametrize(
     ("line", "status"),

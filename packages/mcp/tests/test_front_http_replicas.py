@@ -35,6 +35,7 @@ from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.shared import SHARED_LINE
 from toolcrib_mcp.shared.session_book import MAX_MESSAGES, SessionBook
 from toolcrib_mcp.shared.tables import NOTES
+from toolcrib_runtime.guards.secrets import Secret
 from toolcrib_store import Store, TurnableClock, open_store
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.req("GW-9.2")]
@@ -283,6 +284,36 @@ async def test_no_more_sessions_are_taken_up_than_there_is_room_for(store: Store
         replicas.b.session = replicas.a.session
 
         assert (await replicas.b.handshake("tools/list")).status_code == 503
+
+
+@pytest.mark.fault("K12")
+async def test_a_session_that_gives_way_ends_at_every_replica(store: Store) -> None:
+    tokens = {"ann": Secret("token-of-ann")}
+    async with _replicas(store, tokens=tokens, max_principal_sessions=1) as replicas:
+        await replicas.a.initialize(authorization="Bearer token-of-ann")
+        first = replicas.b.session = replicas.a.session
+        taken_up = await replicas.b.handshake("ping", authorization="Bearer token-of-ann")
+        await replicas.a.initialize(authorization="Bearer token-of-ann")
+        after = await replicas.b.handshake("ping", authorization="Bearer token-of-ann")
+
+    assert first is not None
+    assert (taken_up.status_code, after.status_code) == (200, 404)
+
+
+@pytest.mark.fault("K12")
+async def test_sessions_that_are_taken_up_count_for_their_principal_and_can_be_taken_up_again(store: Store) -> None:
+    ann = {"authorization": "Bearer token-of-ann"}
+    tokens = {"ann": Secret("token-of-ann"), "bob": Secret("token-of-bob")}
+    async with _replicas(store, tokens=tokens, max_principal_sessions=2, max_sessions=3) as replicas:
+        opened = []
+        for each in (replicas.a, replicas.a, replicas.b, replicas.b):
+            await each.initialize(**ann)
+            opened.append(each.session)
+        taken_up = [await replicas.b.handshake("ping", mcp_session_id=each, **ann) for each in opened * 2]
+        other = await replicas.b.initialize(authorization="Bearer token-of-bob")
+
+    assert {each.status_code for each in taken_up} == {200}
+    assert other.status_code == 200
 
 
 async def test_without_the_database_sessions_are_refused_for_now(replicas: Replicas) -> None:

@@ -231,6 +231,7 @@ def test_room_is_made_of_what_has_expired(store: Store, time: Time) -> None:
     assert len(kept.list(owner=ANNA)) == 1
 
 
+@pytest.mark.fault("K12")
 def test_one_owner_s_quota_is_not_another_s(store: Store, time: Time) -> None:
     kept = artifacts(store, time, max_owner=15)
     put(kept, b"a" * 10)

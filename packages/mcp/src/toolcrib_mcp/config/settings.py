@@ -213,6 +213,18 @@ class HttpFront(SettingsModel):
     """Of one request."""
     requests_per_minute: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
     """How many requests one principal may send, or without principals one address; without a number, any."""
+    unauthenticated_per_minute: Annotated[int, Field(ge=1, le=10_000_000)] | None = 600
+    """How many requests without a known token one address may send, where clients authenticate; `null` is any."""
+    max_sessions: Annotated[int, Field(ge=1, le=1_000_000)] = 1_000
+    """How many sessions are open at once."""
+    max_principal_sessions: Annotated[int, Field(ge=1, le=1_000_000)] = 250
+    """Of one principal. Beyond it, that of its sessions which has been unused for longest ends."""
+    max_requests: Annotated[int, Field(ge=1, le=1_000_000)] = 1_000
+    """How many requests are worked on at once, streams of changes included."""
+    max_principal_requests: Annotated[int, Field(ge=1, le=1_000_000)] = 250
+    """Of one principal."""
+    max_address_connections: Annotated[int, Field(ge=1, le=1_000_000)] = 1_000
+    """How many connections one address may have open. Beyond it, the one that has been idle for longest is closed."""
     oauth: OAuthSettings | None = None
     """Whose access tokens are taken; for `--auth oauth`."""
 

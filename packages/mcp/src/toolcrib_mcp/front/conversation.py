@@ -20,6 +20,9 @@ from toolcrib_mcp.upstreams.eras import DISCOVER, HANDSHAKE_VERSIONS, INITIALIZE
 LOG_LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 """From the least severe to the most."""
 
+MAX_WATCHED: Final = 256 * 1024
+"""Characters of the addresses of all resources that a client is subscribed to."""
+
 Tell = Callable[[str, Mapping[str, Any]], None]
 """Takes in a notification for a client, without waiting."""
 
@@ -169,6 +172,8 @@ class Conversation:
                 return {}
             case "resources/subscribe":
                 uri = _uri(params)
+                if sum(map(len, self.watched)) + len(uri) > MAX_WATCHED:
+                    raise RpcError(INVALID_PARAMS, "The client is subscribed to too many resources.")
                 await self._service.subscribe(self.key, uri)
                 self._followed.add(uri)
                 self.watched |= {uri}

@@ -84,6 +84,12 @@ def front_settings(http: HttpFront, admission: Admission, *, drain: float) -> Ht
             allowed_origins=http.allowed_origins,
             max_body=http.max_body_bytes,
             requests_per_minute=http.requests_per_minute,
+            unauthenticated_per_minute=http.unauthenticated_per_minute,
+            max_sessions=http.max_sessions,
+            max_principal_sessions=http.max_principal_sessions,
+            max_requests=http.max_requests,
+            max_principal_requests=http.max_principal_requests,
+            max_address_connections=http.max_address_connections,
             drain_timeout=drain,
         )
     except ValueError as error:

@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from toolcrib_mcp.front.envelope import is_modern
-from toolcrib_mcp.front.http.bearer import Bearers, check_query
+from toolcrib_mcp.front.http.bearer import check_query
 from toolcrib_mcp.front.http.body import Arriving, ClientGone, read_message, skim
+from toolcrib_mcp.front.http.entrance import Entrance
 from toolcrib_mcp.front.http.guard import Guard
 from toolcrib_mcp.front.http.handshake import HandshakeFront
 from toolcrib_mcp.front.http.headers import Headers
 from toolcrib_mcp.front.http.modern import VERSION, ModernFront
 from toolcrib_mcp.front.http.param_headers import ParamHeaders
-from toolcrib_mcp.front.http.rates import Rates
 from toolcrib_mcp.front.http.rechecking import Rechecked
 from toolcrib_mcp.front.http.replies import CLOSE, Event, Receive, Refusal, Scope, Send, send_json, send_refusal
 from toolcrib_mcp.front.http.resource import WELL_KNOWN
@@ -35,6 +35,10 @@ PATH: Final = "/mcp"
 HEALTH_PATH: Final = "/health"
 """Where anybody may ask whether the front is there; it says nothing else."""
 
+HELD_SECONDS: Final = 1.0
+"""How long the answer to a request that is one too many is held back."""
+
+_TOO_MANY = 429
 _PATHS = frozenset({PATH, f"{PATH}/"})
 
 
@@ -61,9 +65,9 @@ class HttpFront:
         self._settings = settings
         self._mounts = dict(mounts or {})
         self._guard = Guard(settings)
-        self._bearers = Bearers(settings)
-        self._rates = Rates(settings.requests_per_minute, clock=clock)
-        self._under_way = UnderWay(settings.max_requests)
+        self._clock = clock
+        self._entrance = Entrance(settings, clock=clock)
+        self._under_way = UnderWay(settings)
         self._sessions = _sessions(service, settings, clock, book)
         self._metadata = _metadata(settings)
         self._params = ParamHeaders(service, clock=clock)
@@ -102,7 +106,7 @@ class HttpFront:
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         mounted = self._mounted(path)
         if mounted is not None:
-            await mounted(scope, receive, send)
+            await mounted(scope, receive, await self._entrance.admit_to_mount(headers, scope, send))
         elif path in _PATHS:
             await self._serve(scope, headers, receive, send)
         elif path in self._metadata and scope["method"] == "GET":
@@ -119,14 +123,13 @@ class HttpFront:
 
     async def _serve(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         method = scope["method"]
-        principal = await self._bearers.identity(headers)
-        self._rates.take(principal, scope)
+        principal = await self._entrance.admit(headers, scope)
         version = headers.get(VERSION)
         modern = version is not None and version not in HANDSHAKE_VERSIONS
         if method == "POST":
             await self._post(headers, principal, receive, send, modern=modern)
         elif method == "GET" and not modern:
-            self._under_way.check_room()
+            self._under_way.check_room(principal)
             watched = self._rechecked(headers, principal, receive)
             await self._handshake.stream(headers, principal, receive=watched, send=send)
         elif method == "DELETE" and not modern:
@@ -142,7 +145,21 @@ class HttpFront:
             raise Refusal(415, "The content type must be `application/json`.")
         if not headers.accepts(b"application/json") or not headers.accepts(b"text/event-stream"):
             raise Refusal(406, "The client must accept `application/json` and `text/event-stream`.")
-        message = _checked(await read_message(headers, receive, settings=self._settings))
+        with self._under_way.weighing(principal) as weigh:
+            with self._under_way.reading(principal):
+                message = _checked(await read_message(headers, receive, settings=self._settings, weigh=weigh))
+            await self._dispatch(message, headers, principal, receive, send, modern=modern)
+
+    async def _dispatch(
+        self,
+        message: Mapping[str, Any],
+        headers: Headers,
+        principal: Identity | None,
+        receive: Receive,
+        send: Send,
+        *,
+        modern: bool,
+    ) -> None:
         if "method" in message and "id" in message:
             front = self._modern if modern or is_modern(params_of(message)) else self._handshake
             if message["method"] == LISTEN:
@@ -162,11 +179,14 @@ class HttpFront:
         return Rechecked(
             receive,
             principal=principal,
-            identify=lambda: self._bearers.identity(headers),
+            identify=lambda: self._entrance.identity(headers),
             every=self._settings.recheck_interval,
         )
 
     async def _refuse(self, refusal: Refusal, arriving: Arriving, send: Send) -> None:
+        if refusal.status == _TOO_MANY:
+            # An answer at once would be an invitation to try again at full speed.
+            await self._clock.sleep(HELD_SECONDS)
         most = None
         if arriving.has_much_to_come and CLOSE not in refusal.headers:
             refusal.headers = (*refusal.headers, CLOSE)

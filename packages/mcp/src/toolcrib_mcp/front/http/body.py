@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
@@ -46,21 +47,23 @@ class Arriving:
         )
 
 
-async def read_message(headers: Headers, receive: Receive, *, settings: HttpFrontSettings) -> object:
-    """The JSON value of the body.
+async def read_message(
+    headers: Headers, receive: Receive, *, settings: HttpFrontSettings, weigh: Callable[[int], None]
+) -> object:
+    """The JSON value of the body; `weigh` is given the size of each part, and refuses what there is no room for.
 
     Raises:
-        Refusal: It is too large, comes too slowly, or is no JSON.
+        Refusal: It is too large, comes too slowly, finds no room, or is no JSON.
         ClientGone: It never came.
     """
-    body = await _read(headers, receive, settings)
+    body = await _read(headers, receive, settings, weigh)
     try:
         return decode_strictly(body)
     except ValueError:
         raise Refusal(400, "The body is not JSON, or has a key twice.", code=PARSE_ERROR) from None
 
 
-async def _read(headers: Headers, receive: Receive, settings: HttpFrontSettings) -> bytes:
+async def _read(headers: Headers, receive: Receive, settings: HttpFrontSettings, weigh: Callable[[int], None]) -> bytes:
     declared = headers.get(b"content-length")
     if declared is not None and declared.isdecimal() and int(declared[:20]) > settings.max_body:
         raise _too_large(settings.max_body)
@@ -71,9 +74,11 @@ async def _read(headers: Headers, receive: Receive, settings: HttpFrontSettings)
                 event = await receive()
                 if event["type"] != "http.request":
                     raise ClientGone
-                body += event.get("body", b"")
-                if len(body) > settings.max_body:
+                part = event.get("body", b"")
+                if len(body) + len(part) > settings.max_body:
                     raise _too_large(settings.max_body)
+                weigh(len(part))
+                body += part
                 more = event.get("more_body", False)
     except TimeoutError:
         raise Refusal(408, "The body did not come in time.", headers=(CLOSE,)) from None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from toolcrib_mcp.front.asking import CANCELLED
+from toolcrib_mcp.front.envelope import INVALID_PARAMS
 from toolcrib_mcp.front.http.exchange import Exchange
 from toolcrib_mcp.front.http.headers import Headers
 from toolcrib_mcp.front.http.rechecking import UNWELCOME
@@ -25,8 +26,12 @@ from toolcrib_mcp.front.http.sessions import Session, Sessions, deliver
 from toolcrib_mcp.front.http.settings import HttpFrontSettings
 from toolcrib_mcp.front.http.under_way import UnderWay
 from toolcrib_mcp.front.service import Identity
+from toolcrib_mcp.rpc.codec import encode_message
 from toolcrib_mcp.rpc.messages import notification_message, params_of
 from toolcrib_mcp.upstreams.eras import INITIALIZE
+
+MAX_INTRODUCTION: Final = 64 * 1024
+"""Bytes of what a client says of itself in `initialize`."""
 
 # Answers of the client, which have no method, and what takes back a request of it.
 _DELIVERED = frozenset({None, CANCELLED})
@@ -49,8 +54,11 @@ class HandshakeFront:
             Refusal: It is of no session, its id is that of another request under way, or there are too many of them.
         """
         request_id, method, params = message["id"], message["method"], params_of(message)
-        self._under_way.check_room(request_id)
+        self._under_way.check_room(principal, request_id)
         opens = method == INITIALIZE and headers.get(SESSION) is None
+        if opens:
+            _check_introduction(message)
+            await self._sessions.make_room(principal)
         session = self._sessions.open(principal) if opens else await self._session(headers, principal)
         if request_id in session.exchanges:
             raise Refusal(400, "Another request of this id is under way.", request_id=request_id)
@@ -64,7 +72,7 @@ class HandshakeFront:
         )
         opened = False
         try:
-            with self._under_way.holding(exchange):
+            with self._under_way.holding(exchange, principal):
                 opened = await exchange.run(
                     self._sessions.minded(
                         session,
@@ -142,6 +150,22 @@ class HandshakeFront:
     async def _send(self, send: Send, event: bytes, *, last: bool = False) -> None:
         async with asyncio.timeout(self._settings.write_timeout):
             await send_event(send, event, last=last)
+
+
+def _check_introduction(message: Mapping[str, Any]) -> None:
+    """Refuse a client that says more of itself than is kept of each.
+
+    Raises:
+        Refusal: It does.
+    """
+    try:
+        size = len(encode_message(params_of(message)))
+    except TypeError:
+        size = MAX_INTRODUCTION + 1
+    if size > MAX_INTRODUCTION:
+        raise Refusal(
+            400, "The client says too much of itself to be kept.", code=INVALID_PARAMS, request_id=message["id"]
+        )
 
 
 async def _watch(receive: Receive, session: Session) -> None:

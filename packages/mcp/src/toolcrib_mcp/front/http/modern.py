@@ -58,13 +58,13 @@ class ModernFront:
                 await self._params.check(params, headers, principal)
         except RpcError as error:
             raise refused(error, request_id) from None
-        self._under_way.check_room(request_id)
+        self._under_way.check_room(principal, request_id)
         exchange = Exchange(request_id, receive=receive, send=send, settings=self._settings, asks=None)
         if method == LISTEN:
             exchange.farewell = modern_result(
                 method, {"_meta": {META_SUBSCRIPTION: request_id}}, info=self._service.info
             )
-        with self._under_way.holding(exchange):
+        with self._under_way.holding(exchange, principal):
             await exchange.run(
                 lambda: answer_modern(
                     self._service, method, params, request_id=request_id, channel=exchange, principal=principal

@@ -18,7 +18,8 @@ MAX_BUCKETS: Final = 10_000
 class Rates:
     """Lets each client send so many requests at once, and as many again in each minute; without a number, any."""
 
-    def __init__(self, per_minute: int | None, *, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(self, per_minute: int | None, *, what: str = "requests", clock: Clock = SYSTEM_CLOCK) -> None:
+        self._what = what
         self._most = 0.0 if per_minute is None else float(per_minute)
         self._clock = clock
         self._buckets: dict[tuple[str, str], tuple[float, float]] = {}
@@ -34,8 +35,7 @@ class Rates:
         """
         if not self._most:
             return
-        who = ("address", _network(scope)) if principal is None else ("principal", principal.name)
-        now, each_second = self._clock.monotonic(), self._most / 60
+        who, now, each_second = _client(principal, scope), self._clock.monotonic(), self._most / 60
         level, since = self._buckets.pop(who, (self._most, now))
         level = min(self._most, level + (now - since) * each_second)
         self._buckets[who] = (max(level - 1, 0.0) if level >= 1 else level, now)
@@ -45,16 +45,26 @@ class Rates:
             seconds = ceil((1 - level) / each_second)
             raise Refusal(
                 429,
-                f"That are more requests than the {self._most:.0f} a minute that each client may send.",
+                f"That are more {self._what} than the {self._most:.0f} a minute that each client may send.",
                 code=CONNECTION_CLOSED,
                 data={"retryAfter": seconds},
                 headers=((b"retry-after", b"%d" % seconds),),
             )
 
+    def give_back(self, principal: Identity | None, scope: Scope) -> None:
+        """Count a request no more."""
+        who = _client(principal, scope)
+        if who in self._buckets:
+            level, since = self._buckets[who]
+            self._buckets[who] = (min(self._most, level + 1), since)
 
-def _network(scope: Scope) -> str:
-    """The address of the client; of IPv6 the network, for everybody has as many addresses in theirs as they like."""
-    client = scope.get("client")
+
+def _client(principal: Identity | None, scope: Scope) -> tuple[str, str]:
+    return ("address", network_of(scope.get("client"))) if principal is None else ("principal", principal.name)
+
+
+def network_of(client: tuple[str, int] | None) -> str:
+    """The address of a client; of IPv6 the network, for each has as many addresses in theirs as they like."""
     if not client:
         return ""
     try:

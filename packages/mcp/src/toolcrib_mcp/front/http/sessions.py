@@ -107,6 +107,15 @@ class Sessions:
         """
         return self._add(self._new(principal))
 
+    async def make_room(self, principal: Identity | None) -> None:
+        """End the session of a principal that has been unused for longest, if it has as many as it may have.
+
+        Raises:
+            Refusal: All of them are in use.
+        """
+        while (surplus := self._surplus(principal)) is not None:
+            await self._give_up(surplus)
+
     def find(self, session_id: str | None, principal: Identity | None) -> Session:
         """The session of this name, if it belongs to whoever asks.
 
@@ -161,6 +170,26 @@ class Sessions:
             _, late = await asyncio.wait(self._endings, timeout=_ENDING_SECONDS)
             for ending in late:
                 ending.cancel()
+
+    def _surplus(self, principal: Identity | None) -> Session | None:
+        """The session of a principal that has to give way to another one of it, if any has.
+
+        Raises:
+            Refusal: One has, but all of them are in use.
+        """
+        if principal is None:
+            return None
+        # By name: the same principal may come with tokens of different scopes.
+        own = [each for each in self._sessions.values() if each.principal and each.principal.name == principal.name]
+        if len(own) < self._settings.max_principal_sessions:
+            return None
+        unused = [each for each in own if not each.in_use]
+        if not unused:
+            raise no_room("You have too many sessions in use.")
+        return min(unused, key=lambda each: each.used_at)
+
+    async def _give_up(self, session: Session) -> None:
+        self._forget(session)
 
     def _new(self, principal: Identity | None) -> Session:
         return Session(self._service, principal=principal)

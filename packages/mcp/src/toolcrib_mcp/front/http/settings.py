@@ -30,6 +30,15 @@ _SECONDS: Final = (
     "keep_alive",
 )
 
+_COUNTS: Final = (
+    "max_body",
+    "max_sessions",
+    "max_principal_sessions",
+    "max_requests",
+    "max_principal_requests",
+    "max_address_connections",
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class HttpFrontSettings:
@@ -56,11 +65,19 @@ class HttpFrontSettings:
     allowed_origins: tuple[str, ...] = ()
     """Web pages that may send requests, as `https://example.com`, beside those of the hosts that are allowed."""
     max_body: int = 4 * 1024 * 1024
-    """Bytes of one request."""
+    """Bytes of one request; requests under way have at most 8 times as many of one principal, 32 times of all."""
+    unauthenticated_per_minute: int | None = 600
+    """How many requests without a known token an address may send where clients must have one; `None` is any."""
     max_sessions: int = 1000
     """Handshakes that are kept at once."""
+    max_principal_sessions: int = 250
+    """Of one principal; beyond it, that of its sessions which has been unused for longest ends."""
     max_requests: int = 1000
     """Requests that are worked on at once, streams of changes included."""
+    max_principal_requests: int = 250
+    """Of one principal."""
+    max_address_connections: int = 1000
+    """Connections of one address; beyond it, the one that has been idle for longest is closed."""
     session_idle: float = 1800.0
     """Seconds after which a session that nobody uses is forgotten."""
     abandoned_timeout: float = 30.0
@@ -87,10 +104,11 @@ class HttpFrontSettings:
         for name in _SECONDS:
             check_number(name, getattr(self, name), least=0)
         check_number("recheck_interval", self.recheck_interval, least=0.01)
-        for name in ("max_body", "max_sessions", "max_requests"):
+        for name in _COUNTS:
             check_whole(name, getattr(self, name), least=1)
-        if self.requests_per_minute is not None:
-            check_whole("requests_per_minute", self.requests_per_minute, least=1)
+        for name in ("requests_per_minute", "unauthenticated_per_minute"):
+            if getattr(self, name) is not None:
+                check_whole(name, getattr(self, name), least=1)
         if self.resource is not None and self.authenticate is None:
             raise ValueError("a `resource` needs `authenticate`, which knows the tokens that are given out for it")
         for principal, token in self.tokens.items():

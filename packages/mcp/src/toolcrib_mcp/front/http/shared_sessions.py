@@ -97,12 +97,19 @@ class SharedSessions(Sessions):
         Raises:
             Refusal: The database failed, and it was not ended.
         """
+        await self._end_everywhere(session)
+        await self.close(session)
+
+    async def _give_up(self, session: Session) -> None:
+        await self._end_everywhere(session)
+        self._forget(session)
+
+    async def _end_everywhere(self, session: Session) -> None:
         try:
             await self._book.end(session.id)
         except StoreError as failure:
             _logger.warning("a session cannot be ended: %s", failure.message)
             raise no_room("The database that sessions are kept in cannot be used.") from None
-        await self.close(session)
 
     def _new(self, principal: Identity | None) -> Session:
         return Session(self._service, principal=principal, first_ask=secrets.randbelow(_FIRST_ASK))
@@ -120,6 +127,10 @@ class SharedSessions(Sessions):
         if settled is None or settled.identity != principal:
             raise no_session()
         if session is None:
+            surplus = self._surplus(principal)
+            if surplus is not None:
+                # Only here: in the database it goes on, and can be taken up again.
+                self._forget(surplus)
             session = self._add(
                 Session(
                     self._service,

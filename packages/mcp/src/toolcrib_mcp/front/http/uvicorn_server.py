@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from math import ceil
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from toolcrib_mcp.front.http.rates import network_of
 from toolcrib_mcp.front.http.settings import HttpFrontSettings
 
 if TYPE_CHECKING:
@@ -28,7 +30,8 @@ class QuietServer(uvicorn.Server):
 
     def __init__(self, front: HttpFront, *, settings: HttpFrontSettings) -> None:
         max_connections = settings.max_sessions + settings.max_requests + _SPARE_CONNECTIONS
-        limits = {"head_timeout": settings.head_timeout, "idle": _Idle(most=max_connections)}
+        held = _Connections(most=max_connections, most_each=settings.max_address_connections)
+        limits = {"head_timeout": settings.head_timeout, "held": held}
         config = uvicorn.Config(
             front,
             # One parser on every machine, and the one that takes a third of the CPU of h11.
@@ -82,26 +85,60 @@ class QuietServer(uvicorn.Server):
                 await running
 
 
-class _Idle:
-    """Open connections without a request in flight, oldest first."""
+class _Connections:
+    """Open connections, in all and by address; those without a request in flight, the longest idle first."""
 
-    def __init__(self, *, most: int) -> None:
+    def __init__(self, *, most: int, most_each: int) -> None:
         self._most = most
-        self._connections: dict[HttpToolsProtocol, None] = {}
+        self._most_each = most_each
+        self._open: dict[HttpToolsProtocol, str] = {}
+        self._count: Counter[str] = Counter()
+        self._idle: dict[HttpToolsProtocol, None] = {}
+        self._idle_of: dict[str, dict[HttpToolsProtocol, None]] = {}
 
-    def add(self, connection: HttpToolsProtocol, *, opened: int) -> None:
+    def open(self, connection: HttpToolsProtocol) -> None:
+        """Take in a new connection."""
+        address = network_of(connection.client)
+        self._open[connection] = address
+        self._count[address] += 1
+        self.rest(connection)
+
+    def rest(self, connection: HttpToolsProtocol) -> None:
         """Count a connection as idle, and close the one that has been idle longest where too many are open."""
-        self._connections.pop(connection, None)
-        self._connections[connection] = None
-        if opened > self._most:
-            oldest = next(iter(self._connections))
-            del self._connections[oldest]
-            # Nothing is in flight there, so nothing that waits to be sent is lost.
-            oldest.transport.abort()
+        self.wake(connection)
+        address = self._open.get(connection)
+        if address is None:
+            return  # it was closed for another
+        self._idle[connection] = None
+        self._idle_of.setdefault(address, {})[connection] = None
+        if self._count[address] > self._most_each:
+            self._drop(next(iter(self._idle_of[address])))
+        elif len(self._open) > self._most:
+            self._drop(next(iter(self._idle)))
 
-    def remove(self, connection: HttpToolsProtocol) -> None:
-        """A request came, or the connection is closed."""
-        self._connections.pop(connection, None)
+    def wake(self, connection: HttpToolsProtocol) -> None:
+        """A request came."""
+        address = self._open.get(connection)
+        if address is None or connection not in self._idle:
+            return
+        del self._idle[connection], self._idle_of[address][connection]
+        if not self._idle_of[address]:
+            del self._idle_of[address]
+
+    def close(self, connection: HttpToolsProtocol) -> None:
+        """The connection is closed."""
+        if connection not in self._open:
+            return
+        self.wake(connection)
+        address = self._open.pop(connection)
+        self._count[address] -= 1
+        if not self._count[address]:
+            del self._count[address]
+
+    def _drop(self, connection: HttpToolsProtocol) -> None:
+        self.close(connection)
+        # Nothing is in flight there, so nothing that waits to be sent is lost.
+        connection.transport.abort()
 
 
 class _Refused(Exception):
@@ -112,7 +149,7 @@ class _BoundedProtocol(HttpToolsProtocol):
     """Closes a connection whose message has a slow or long head, trailers, or comes before the last is answered."""
 
     head_timeout: ClassVar[float]
-    idle: ClassVar[_Idle]
+    held: ClassVar[_Connections]
 
     _due: float | None = None
     _head_is_over = False
@@ -122,10 +159,10 @@ class _BoundedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn does
         super().connection_made(transport)
         self._await_head()
-        self.idle.add(self, opened=len(self.connections))
+        self.held.open(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.idle.remove(self)
+        self.held.close(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -156,7 +193,7 @@ class _BoundedProtocol(HttpToolsProtocol):
         self._head_is_over = True
         super().on_headers_complete()
         if not self._is_answered():
-            self.idle.remove(self)
+            self.held.wake(self)
 
     def on_chunk_header(self) -> None:
         self._overhead = max(0, self._overhead - _CHUNK_LINE)
@@ -172,7 +209,7 @@ class _BoundedProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if not self.transport.is_closing():
-            self.idle.add(self, opened=len(self.connections))
+            self.held.rest(self)
 
     def send_400_response(self, msg: str) -> None:
         if self.transport.is_closing():
