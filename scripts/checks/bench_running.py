@@ -86,6 +86,7 @@ BENCHES: Final = (
     Bench(name="scan", script="scan.py"),
     Bench(name="redaction", script="redaction.py"),
     Bench(name="validation", script="validation.py"),
+    Bench(name="attack", script="attack.py"),
     Bench(name="day", script="day.py", quick=()),
 )
 """In the order in which they run."""

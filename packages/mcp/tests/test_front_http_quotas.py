@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -193,6 +194,29 @@ async def test_a_principal_sends_so_many_bodies_at_once():
 
     assert coming[2].sent[0]["status"] == 503
     assert other.sent[0]["status"] == 200
+
+
+class _Part(dict[str, Any]):
+    """A part of a body, which says when it is gone."""
+
+
+async def test_what_came_of_a_refused_body_is_not_held_while_the_rest_is_dropped():
+    front = HttpFront(FakeService(), settings=HttpFrontSettings(tokens=TOKENS, max_body=1_000))
+    link = Link(None, authorization=ANN, transfer_encoding="chunked")
+    given: list[weakref.ref[_Part]] = []
+    held: list[int] = []
+
+    async def receive() -> Any:
+        held.append(sum(each() is not None for each in given))
+        part = _Part(type="http.request", body=b"x" * 600, more_body=len(given) < 3)
+        given.append(weakref.ref(part))
+        return part
+
+    await front(link.scope, receive, link.send)
+    await front.aclose()
+
+    assert link.sent[0]["status"] == 413
+    assert held[2] == 0
 
 
 def _texts(message: dict[str, Any]) -> dict[str, str]:

@@ -92,6 +92,8 @@ class HttpFront:
             check_query(scope.get("query_string", b""))
             await self._route(scope, headers, arriving, send)
         except Refusal as refusal:
+            # Their frames hold what came of the body, and the rest may take long to come.
+            refusal.__traceback__ = refusal.__context__ = None
             await self._refuse(refusal, arriving, send)
         except ClientGone:
             return
