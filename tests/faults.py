@@ -36,6 +36,8 @@ _PENDING: dict[str, str | None] = {
     "K3": None,
     "K12": None,
     "K19": None,
+    "K20": None,
+    "K18": None,
 }
 
 

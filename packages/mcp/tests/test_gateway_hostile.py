@@ -16,9 +16,11 @@ from gateway_samples import (
     ANYBODY,
     ECHO,
     LARGE,
+    LOCAL,
     LOG,
     PNG,
     answering,
+    every_part,
     handles_in,
     image,
     read_all,
@@ -30,6 +32,7 @@ from scripted_servers import ScriptedServer
 from toolcrib_core import ToolError
 from toolcrib_mcp.errors import ResultTooLarge
 from toolcrib_mcp.front import Caller
+from toolcrib_mcp.gateway.parts import MAX_META_BYTES, MAX_PARTS
 from toolcrib_mcp.gateway.screening import Screen
 from toolcrib_mcp.rpc import RpcError
 from toolcrib_store import ArtifactLimits, NewArtifact, StoreBusy
@@ -42,13 +45,65 @@ async def test_ten_thousand_pictures_are_told_in_short_and_each_can_be_reached(t
     async with gatewayed({"box": answering({"content": pictures})}, file=tmp_path / "a.db") as case:
         sent = await case.execute(ECHO)
         index = envelope_of(sent)["index"]
-        row = await case.view(index, type="rows", where=[{"column": "part", "op": "=", "value": 9_996}])
+        row = await case.view(index, type="rows", where=[{"column": "part", "op": "=", "value": MAX_PARTS}])
         (handle,) = re.findall(HANDLE, row["content"][0]["text"])
-        last = await case.view(handle, type="raw")
+        alone = await case.view(handle, type="raw")
+        row = await case.view(index, type="rows", where=[{"column": "part", "op": "=", "value": MAX_PARTS + 1}])
+        (handle,) = re.findall(HANDLE, row["content"][0]["text"])
+        together = json.loads(await read_all(case, handle))
 
     assert tokens_sent(sent) <= 400
     assert sent["content"][1:] == pictures[:4]
-    assert last["content"][1] == pictures[-1]
+    assert alone["content"][1] == pictures[MAX_PARTS + 3]
+    assert together == pictures[MAX_PARTS + 4 :]
+
+
+@pytest.mark.fault("K18")
+async def test_a_result_of_ten_thousand_parts_leaves_room_for_the_results_of_others(tmp_path: Path) -> None:
+    pictures = [image(PNG + number.to_bytes(4, "big")) for number in range(10_000)]
+    logs = [text_block("\n".join(f"{number} line {line}" for line in range(200))) for number in range(MAX_PARTS * 2)]
+    servers = {
+        "box": answering({"content": pictures}),
+        "crate": answering({"content": logs}),
+        "good": answering({"content": [text_block("word " * 20_000)]}),
+    }
+    async with gatewayed(servers, file=tmp_path / "a.db") as case:
+        assert case.artifacts is not None
+        await case.execute("box__echo")
+        await case.execute("crate__echo")
+        used = len(case.artifacts.list(owner=LOCAL))
+        after = await case.execute("good__echo")
+
+    assert used <= 2 * (MAX_PARTS + 3)
+    assert handles_in(after)
+
+
+@pytest.mark.fault("K18")
+@pytest.mark.parametrize("is_error", [False, True])
+async def test_a_huge_meta_is_kept_and_the_small_result_beside_it_passes(tmp_path: Path, *, is_error: bool) -> None:
+    content = [text_block("All is well. " * 20)]
+    result = {"content": content, "structuredContent": {"is": "well"}, "isError": is_error}
+    huge = {"note": "x" * MAX_META_BYTES}
+    async with gatewayed({"box": answering({**result, "_meta": huge})}, file=tmp_path / "a.db") as case:
+        sent = await case.execute(ECHO)
+        (kept,) = await every_part(case, sent)
+
+    assert sent["content"][1:] == content
+    assert {name: sent[name] for name in ("structuredContent", "isError")} == {
+        "structuredContent": {"is": "well"},
+        "isError": is_error,
+    }
+    assert len(json.dumps(sent["_meta"])) < 4_096
+    assert json.loads(kept) == huge
+
+
+@pytest.mark.fault("K18")
+async def test_a_meta_that_is_not_huge_passes_with_a_small_result(tmp_path: Path) -> None:
+    result = {"content": [text_block("All is well.")], "_meta": {"note": "x" * (MAX_META_BYTES // 2)}}
+    async with gatewayed({"box": answering(result)}, file=tmp_path / "a.db") as case:
+        sent = await case.execute(ECHO)
+
+    assert sent["_meta"]["note"] == result["_meta"]["note"]
 
 
 @pytest.mark.fault("F7")

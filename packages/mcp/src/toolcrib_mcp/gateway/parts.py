@@ -26,7 +26,13 @@ BRIEF_TOKENS: Final = 48
 """A block of up to so many tokens passes as it is, beside what stands for the large ones."""
 
 META_BYTES: Final = 4_096
-"""`_meta`, which no model reads, passes up to this size."""
+"""`_meta`, which no model reads, passes up to this size beside what stands for a large result."""
+
+MAX_META_BYTES: Final = 64 * 1024
+"""And up to this size beside a small one."""
+
+MAX_PARTS: Final = 500
+"""So many blocks of one result are kept each by itself; more are kept together, so that they leave room for others."""
 
 _SMALL_BYTES = 2_048
 _ALWAYS = frozenset({"isError", "resultType"})
@@ -69,12 +75,29 @@ def take_apart(result: Mapping[str, Any], *, beside: int) -> TakenApart:
     return _Taking(result, beside).taken()
 
 
+def take_meta(result: Mapping[str, Any]) -> TakenApart | None:
+    """A small result without its `_meta`, which is to be kept; `None` if that passes.
+
+    Raises:
+        TypeError: It is nested too deeply to be written down.
+    """
+    if not (meta := result.get("_meta")) or len(utf8(json_text(meta))) <= MAX_META_BYTES:
+        return None
+    content = result.get("content")
+    return TakenApart(
+        blocks=content if isinstance(content, list) else [],
+        fields={name: value for name, value in result.items() if name not in {"content", "_meta"}},
+        parts=[_json_part("_meta", meta)],
+    )
+
+
 class _Taking:
     def __init__(self, result: Mapping[str, Any], beside: int) -> None:
         self._result = result
         self._beside = beside
         self._out = TakenApart()
         self._small: list[Any] = []
+        self._rest: list[Any] = []
         self._media = 0
 
     def taken(self) -> TakenApart:
@@ -85,6 +108,8 @@ class _Taking:
             elif not self._passes(block):
                 self._take(block)
         self._take_small()
+        if self._rest:
+            self._out.parts.append(_json_part(f"{len(self._rest):,} further blocks", self._rest))
         if structured is not None:
             self._out.parts.append(_json_part("structured content", structured))
         self._take_fields()
@@ -94,6 +119,9 @@ class _Taking:
         self._media += 1
         if self._media <= MAX_MEDIA and is_light(block):
             self._out.blocks.append(block)
+            return
+        if len(self._out.parts) >= MAX_PARTS:
+            self._rest.append(block)
             return
         content = _decoded(block.get("data"))
         if content is None:
@@ -122,6 +150,8 @@ class _Taking:
         part = _part_of(block)
         if len(part.content) <= _SMALL_BYTES and part.kind.is_text:
             self._small.append(block)
+        elif len(self._out.parts) >= MAX_PARTS:
+            self._rest.append(block)
         else:
             self._out.parts.append(part)
 

@@ -12,7 +12,7 @@ from toolcrib_mcp.errors import ResultTooLarge
 from toolcrib_mcp.firewall import ContentKind, summarise
 from toolcrib_mcp.front.service import Caller
 from toolcrib_mcp.gateway.envelope import META_ENVELOPE, ExecuteResult, KeptPart, ResultEnvelope
-from toolcrib_mcp.gateway.parts import Part, TakenApart, take_apart
+from toolcrib_mcp.gateway.parts import Part, TakenApart, take_apart, take_meta
 from toolcrib_mcp.gateway.shelf import Shelf
 from toolcrib_mcp.gateway.sizing import is_surely_small, tokens_of, utf8
 from toolcrib_mcp.gateway.telling import Digested, digest, selectors_of, tell_kept, tell_lost
@@ -47,13 +47,16 @@ class Screen:
         Raises:
             ResultTooLarge: The result is nested too deeply to be written down.
         """
-        if self._shelf is None or _only_asks(result) or await self._is_small(result):
+        if self._shelf is None:
             return ExecuteResult(tool_id=tool_id, result=result)
         try:
-            apart = await asyncio.to_thread(take_apart, result, beside=self._summary * 28 // 100)
+            if _only_asks(result) or await self._is_small(result):
+                apart = take_meta(result)
+            else:
+                apart = await asyncio.to_thread(take_apart, result, beside=self._summary * 28 // 100)
         except TypeError:
             raise _too_deep(tool_id) from None
-        if not apart.parts:
+        if apart is None or not apart.parts:
             return ExecuteResult(tool_id=tool_id, result=result)
         budget = self._summary - apart.beside_tokens
         digested = await asyncio.to_thread(digest, apart.parts, budget=budget, passing=len(apart.blocks))

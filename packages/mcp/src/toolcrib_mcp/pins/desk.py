@@ -73,7 +73,6 @@ class PinDesk:
                 pinned_at=self._store.now(),
                 waiting=None,
                 waiting_since=None,
-                was=None,
             )
             write_pins(connection, known, [approved])
             note_change(connection, self._scope, server)

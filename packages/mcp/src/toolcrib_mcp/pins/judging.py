@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from toolcrib_mcp.pins.definitions import Definition, How, Pin
+from toolcrib_mcp.pins.replacing import pair_replaced
 from toolcrib_mcp.pins.rows import ServerPins
 from toolcrib_mcp.pins.withheld import Reason, WithheldTool
 
@@ -39,10 +40,19 @@ def judge(
     """Decide about all tools of a server, by its names for them; each has the different definitions that it lists.
 
     Without a `lock` a tool that is not known is trusted from now on, unless it is one that was pinned under another
-    name. With a `lock`, which has a digest for each name, only that decides. With `only_warns` a tool that is not what
-    was trusted is served nevertheless, unless the server lists several of its name.
+    name, or may be one: for every pinned tool that has gone, one new tool waits to be approved. With a `lock`, which
+    has a digest for each name, only that decides. With `only_warns` a tool that is not what was trusted is served
+    nevertheless, unless the server lists several of its name.
     """
-    judging = _Judging(known, gone=_gone(known, listed), now=now, lost=_lost(known, listed), only_warns=only_warns)
+    gone = _gone(known, listed)
+    judging = _Judging(
+        known,
+        gone={pin.pinned.body: pin for pin in gone if pin.pinned is not None},
+        replaced=pair_replaced(known, listed, gone) if gone and lock is None else {},
+        now=now,
+        lost=_lost(known, listed),
+        only_warns=only_warns,
+    )
     for name, definitions in listed.items():
         if len(definitions) > 1:
             judging.withhold(definitions[0], "ambiguous")
@@ -55,12 +65,12 @@ def judge(
     return judging.result
 
 
-def _gone(known: ServerPins, listed: Mapping[str, Sequence[Definition]]) -> dict[str, Pin]:
-    """By the digest of the body: tools that are pinned, and listed no more."""
+def _gone(known: ServerPins, listed: Mapping[str, Sequence[Definition]]) -> list[Pin]:
+    """Tools that are pinned, and listed no more."""
     if listed.keys() <= known.pins.keys():
-        return {}  # there is none that could be one of them
+        return []  # there is none that could be one of them
     gone = (known.pins[name] for name in sorted(known.pins.keys() - listed.keys(), reverse=True))
-    return {pin.pinned.body: pin for pin in gone if pin.pinned is not None}
+    return [pin for pin in gone if pin.pinned is not None]
 
 
 def _lost(known: ServerPins, listed: Mapping[str, Sequence[Definition]]) -> bool:
@@ -69,10 +79,20 @@ def _lost(known: ServerPins, listed: Mapping[str, Sequence[Definition]]) -> bool
 
 
 class _Judging:
-    def __init__(self, known: ServerPins, *, gone: Mapping[str, Pin], now: float, lost: bool, only_warns: bool) -> None:
+    def __init__(
+        self,
+        known: ServerPins,
+        *,
+        gone: Mapping[str, Pin],
+        replaced: Mapping[str, Pin],
+        now: float,
+        lost: bool,
+        only_warns: bool,
+    ) -> None:
         self.result = Judgement()
         self._known = known
         self._gone = gone
+        self._replaced = replaced
         self._now = now
         self._lost = lost
         self._only_warns = only_warns
@@ -83,11 +103,11 @@ class _Judging:
             self._unknown(found)
         elif pin.pinned is None:
             self._wait(pin, found)
-            self.withhold(found, "unapproved" if pin.was is None else "renamed", was=pin.was)
+            self.withhold(found, self._why_waiting(pin, found), was=pin.was)
         elif pin.pinned.is_same_as(found):
             self._trust(found, pin.pinned)
             if pin.waiting is not None:
-                self.result.written.append(replace(pin, waiting=None, waiting_since=None, was=None))
+                self.result.written.append(replace(pin, waiting=None, waiting_since=None))
         else:
             self._wait(pin, found)
             self.withhold(found, "changed", pinned=pin.pinned)
@@ -128,15 +148,23 @@ class _Judging:
         if self._lost:
             self.withhold(found, "damaged")
             return
-        before = self._gone.get(found.body) if self._gone else None
+        before = (self._gone.get(found.body) if self._gone else None) or self._replaced.get(found.name)
         if before is not None:
-            self._wait(replace(self._empty(found.name), was=before.tool), found)
-            self.withhold(found, "renamed", was=before.tool)
+            pin = replace(self._empty(found.name), was=before.tool)
+            self._wait(pin, found)
+            self.withhold(found, self._why_waiting(pin, found), was=before.tool)
             return
         self._trust(found, found)
         self._pin(found, "new" if self._known.is_known else "first-use")
         if self._known.is_known:
             self.result.new.append(found.name)
+
+    def _why_waiting(self, pin: Pin, found: Definition) -> Reason:
+        if pin.was is None:
+            return "unapproved"
+        before = self._known.pins.get(pin.was)
+        is_edited = before is not None and before.pinned is not None and before.pinned.body != found.body
+        return "replaced" if is_edited else "renamed"
 
     def _trust(self, found: Definition, pinned: Definition) -> None:
         self.result.trusted[found.name] = pinned

@@ -16,18 +16,20 @@ from toolcrib_mcp.pins.changes import FIELDS, FieldChange, changed_fields, chang
 from toolcrib_mcp.pins.digests import definition_digest
 
 Reason: TypeAlias = Literal[
-    "changed", "renamed", "unapproved", "lock-changed", "not-locked", "ambiguous", "damaged", "unreadable"
+    "changed", "renamed", "replaced", "unapproved", "lock-changed", "not-locked", "ambiguous", "damaged", "unreadable"
 ]
 """Why it is withheld.
 
-`changed`: it is not what was pinned. `renamed`: it is a pinned tool under another name. `unapproved`: it was never
-trusted. `lock-changed`, `not-locked`: the lock file has another definition of it, or none. `ambiguous`: the server
-lists several of its name. `damaged`, `unreadable`: its pin, or those of its server, cannot be read.
+`changed`: it is not what was pinned. `renamed`: it is a pinned tool under another name. `replaced`: it may be one,
+changed, since a pinned tool has gone. `unapproved`: it was never trusted. `lock-changed`, `not-locked`: the lock file
+has another definition of it, or none. `ambiguous`: the server lists several of its name. `damaged`, `unreadable`: its
+pin, or those of its server, cannot be read.
 """
 
 _SENTENCES: Final[Mapping[Reason, str]] = {
     "changed": "{tool} has changed since it was pinned, in {fields}.",
     "renamed": "{tool} is what {server} called {was} when that was pinned.",
+    "replaced": "{tool} is new and may be {was} under another name, which was pinned and is no longer listed.",
     "unapproved": "{tool} waits for somebody to approve it.",
     "lock-changed": "{tool} is not what the lock file says.",
     "not-locked": "{tool} is not in the lock file.",
@@ -78,7 +80,7 @@ class WithheldTool:
     def remedy(self) -> str:
         """What the operator can do about it."""
         match self.reason:
-            case "changed" | "renamed" | "unapproved":
+            case "changed" | "renamed" | "replaced" | "unapproved":
                 return f"The operator sees why with `{self._command('diff')}`, and lets it in with `approve`."
             case "lock-changed" | "not-locked":
                 see = f"The operator sees it with `{self._command('diff')}`"
