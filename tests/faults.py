@@ -38,6 +38,7 @@ _PENDING: dict[str, str | None] = {
     "K19": None,
     "K20": None,
     "K18": None,
+    "K6": None,
 }
 
 

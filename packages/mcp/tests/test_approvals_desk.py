@@ -270,9 +270,9 @@ async def test_arguments_that_have_no_form_of_their_own_are_refused(desk: Desk) 
 async def test_a_token_in_the_request_is_taken_once_and_goes_no_further(desk: Desk, era: Era) -> None:
     token = granted_token(desk, call_of())
 
-    cleared = await desk.cleared(call_of(era=era, meta={META: token, "other": 1}))
+    cleared = await desk.cleared(call_of(era=era, meta={META: token, "progressToken": 1}))
 
-    assert cleared.request.params["_meta"] == {"other": 1}
+    assert cleared.request.params["_meta"] == {"progressToken": 1}
     assert cleared.by == "ann"
     assert await refused(desk, call_of(era=era, meta={META: token})) == "spent"
 

@@ -84,11 +84,12 @@ def print_call(book: ApprovalBook, question: KeptQuestion, facts: CallFacts | No
         console.print(f"  It says:    {visible(description)}{more}", soft_wrap=True)
     if not facts.arguments:
         say(console, "Arguments:  none", indent=2)
-        return
-    say(console, "Arguments:", indent=2)
-    for line in argument_lines(facts.arguments, full=full):
-        console.print(f"    {line}", soft_wrap=True)
-    if not full and is_cut(facts.arguments):
+    for label, values in (("Arguments:", facts.arguments), ("Sent with them:", facts.beside)):
+        if values:
+            say(console, label, indent=2)
+            for line in argument_lines(values, full=full):
+                console.print(f"    {line}", soft_wrap=True)
+    if not full and (is_cut(facts.arguments) or is_cut(facts.beside)):
         say(console, "Some of it is cut here: `--full` shows all.", indent=2)
 
 

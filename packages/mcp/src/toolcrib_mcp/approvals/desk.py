@@ -15,7 +15,7 @@ from toolcrib_core.wording import quoted
 from toolcrib_mcp.approvals.book import TTL, ApprovalBook, Unkeepable
 from toolcrib_mcp.approvals.continuing import Continuations, SharedContinuations
 from toolcrib_mcp.approvals.questions import DENIED, GRANTED, KeptQuestion
-from toolcrib_mcp.approvals.subjects import CallFacts, subject_of, summary_of
+from toolcrib_mcp.approvals.subjects import ANSWERS, CallFacts, subject_of, summary_of
 from toolcrib_mcp.front.confirming import (
     ELICIT,
     META_APPROVAL,
@@ -32,6 +32,7 @@ from toolcrib_mcp.front.confirming import (
 from toolcrib_mcp.front.service import Caller, Request
 from toolcrib_mcp.policy.answers import remember_answer
 from toolcrib_mcp.policy.subjects import subject_of as policy_subject_of
+from toolcrib_mcp.relay.meta import RESERVED
 from toolcrib_mcp.relay.questions import asks
 from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.upstreams.eras import Era
@@ -56,6 +57,7 @@ _logger = logging.getLogger("toolcrib.mcp")
 COMMAND: Final = "toolcrib approvals"
 
 _HTTP: Final = "http-"
+_OF_ONE_REQUEST: Final = frozenset({"progressToken", "traceparent", "tracestate", "baggage"})
 _LASTING: Final = frozenset({"session", "tool", "server"})
 
 
@@ -121,22 +123,25 @@ class ApprovalDesk:
             RpcError: The client answers a question that it was not asked.
             StoreError: The database failed, and nothing was run.
         """
+        request = call.request
+        token = request.meta.get(META_APPROVAL)
+        is_modern = request.caller.era is Era.MODERN
+        # The answer to a question of ours comes in the place of the answer to one of the server.
+        with_answers = token is not None or not (is_modern and can_be_asked(request.caller))
         asked = _Asked(
             call=call,
-            subject=subject_of(call, policy_version=policy_version),
+            subject=subject_of(call, policy_version=policy_version, with_answers=with_answers),
+            with_answers=with_answers,
             reason=reason,
             session=self._session_of(call.request.caller),
             choices=self._choices(call, lasting=lasting),
         )
-        request = call.request
         # First: what was denied stays denied, whatever was said earlier or elsewhere.
         found = await asyncio.to_thread(self._book.find, asked.subject)
         if found is not None and found.state == DENIED:
             raise declined(call.tool.tool_id)
-        token = request.meta.get(META_APPROVAL)
         if token is not None:
-            return _cleared(request, await self._redeem(token if isinstance(token, str) else "", asked))
-        is_modern = request.caller.era is Era.MODERN
+            return _cleared(asked, await self._redeem(token if isinstance(token, str) else "", asked))
         settled = answered(request.params, prefix=STATE_PREFIX) if is_modern else None
         if settled is not None and settled[1] in asked.choices:
             return await self._decided(asked, *settled)
@@ -150,7 +155,9 @@ class ApprovalDesk:
         if settled is None and can_be_asked(request.caller):
             pending = self._book.approvals.request(asked.subject, reason=reason, summary=summary_of(call))
             if is_modern:
-                form = input_required(pending, call.arguments, choices=asked.choices, prefix=STATE_PREFIX)
+                form = input_required(
+                    pending, call.arguments, beside=call.beside, choices=asked.choices, prefix=STATE_PREFIX
+                )
                 return Question(result=form)
             decision = await self._ask(asked, pending)
             if decision in asked.choices:
@@ -171,7 +178,7 @@ class ApprovalDesk:
         """The call, if it goes on after a question of its server, or if an answer for the session covers it."""
         request = asked.call.request
         if goes_on and await self._continues(asked.call, request.params):
-            return Cleared(request=request)
+            return Cleared(request=_covered(request))
         by = await self._allowed_for_session(asked) if lasting else None
         return None if by is None else Cleared(request=without_approval(request), by=by)
 
@@ -181,8 +188,7 @@ class ApprovalDesk:
         return await asyncio.to_thread(self._continuations.take, call, params)
 
     async def _decided(self, asked: _Asked, pending: PendingApproval, decision: Decision) -> Cleared:
-        request = asked.call.request
-        by = who_answers(request.caller)
+        by = who_answers(asked.call.request.caller)
         if decision in {"no", "never"}:
             await asyncio.to_thread(self._book.note_denial, asked.subject)
             if decision == "never":
@@ -190,7 +196,7 @@ class ApprovalDesk:
             raise declined(asked.call.tool.tool_id)
         token = self._book.approvals.grant(pending, by=by)
         # First the call itself: what is no answer to a question of ours, or was used before, is not remembered.
-        cleared = _cleared(request, await self._redeem(token, asked))
+        cleared = _cleared(asked, await self._redeem(token, asked))
         if decision in _LASTING:
             await self._remember(asked, decision, by)
         return cleared
@@ -241,11 +247,11 @@ class ApprovalDesk:
         except ApprovalRefused:
             return None
         await asyncio.to_thread(self._book.drop, granted.id)
-        return _cleared(asked.call.request, grant)
+        return _cleared(asked, grant)
 
     async def _ask(self, asked: _Asked, pending: PendingApproval) -> Decision:
         call = asked.call
-        form = question(pending, call.arguments, choices=asked.choices)
+        form = question(pending, call.arguments, beside=call.beside, choices=asked.choices)
         try:
             answer = await call.request.channel.ask(ELICIT, form, timeout=self._patience)
         except RpcError:
@@ -283,6 +289,8 @@ class _Asked:
     call: GuardedCall
     subject: ApprovalSubject
     reason: str
+    with_answers: bool = True
+    """Whether the subject has the answers in it that the request has for the server."""
     session: str | None = None
     choices: tuple[Decision, ...] = field(default=ONLY_THIS_CALL)
 
@@ -299,8 +307,23 @@ def without_approval(request: Request) -> Request:
     return request if params == request.params else replace(request, params=params)
 
 
-def _cleared(request: Request, grant: Grant) -> Cleared:
-    return Cleared(request=without_approval(request), approval_id=grant.approval_id, by=grant.by)
+def _cleared(asked: _Asked, grant: Grant) -> Cleared:
+    request = _covered(without_approval(asked.call.request))
+    if not asked.with_answers:
+        params = {name: value for name, value in request.params.items() if name not in ANSWERS}
+        request = request if len(params) == len(request.params) else replace(request, params=params)
+    return Cleared(request=request, approval_id=grant.approval_id, by=grant.by)
+
+
+def _covered(request: Request) -> Request:
+    """A request with the metadata that belongs to one request alone.
+
+    Clients put other metadata there anew with every try, so that an approval cannot cover it: it does not go along.
+    """
+    kept = {name: value for name, value in request.meta.items() if name in _OF_ONE_REQUEST or name.startswith(RESERVED)}
+    if len(kept) == len(request.meta):
+        return request
+    return replace(request, params={**request.params, "_meta": kept})
 
 
 def _required(asked: _Asked, what_next: str, **details: str) -> ApprovalRequired:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from toolcrib_core import ToolRisk, digest
@@ -14,6 +14,9 @@ from toolcrib_runtime.policy.approvals import ApprovalSubject
 if TYPE_CHECKING:
     from toolcrib_mcp.catalog import Declared
     from toolcrib_mcp.safeguards.call import GuardedCall
+
+ANSWERS: Final = ("requestState", "inputResponses")
+"""What of the params answers a question: one of the server, or one of ours."""
 
 MAX_DESCRIPTION: Final = 4_000
 """How many characters of what a tool says about itself are kept for the person who decides."""
@@ -37,6 +40,8 @@ class CallFacts:
     """The name of the program that calls, as it says itself."""
     arguments: Mapping[str, Any]
     """As the server will get them."""
+    beside: Mapping[str, Any] = field(default_factory=dict)
+    """What else the server will get, by its names in the params of the request."""
     declared: Declared = "nothing"
     """What the server declares that the tool does."""
     flags: Sequence[str] = ()
@@ -63,6 +68,7 @@ class CallFacts:
             principal=call.principal,
             client=shown(name) if isinstance(name, str) else "",
             arguments=call.arguments,
+            beside=call.beside,
             declared=call.declared,
             flags=call.flags,
             definition=call.tool.digest,
@@ -85,16 +91,20 @@ class CallFacts:
         )
 
 
-def subject_of(call: GuardedCall, *, policy_version: str) -> ApprovalSubject:
+def subject_of(call: GuardedCall, *, policy_version: str, with_answers: bool = True) -> ApprovalSubject:
     """Exactly which call it is: if any part is another, an approval is not for it.
+
+    What the request answers a question of its server is a part, `with_answers`, too.
 
     Raises:
         NotJson: The arguments have no form that is theirs alone.
     """
+    given = call.request.params if with_answers else {}
+    answers = {name: given[name] for name in ANSWERS if name in given}
     return ApprovalSubject(
         tool_id=call.tool.tool_id,
         tool_digest=call.tool.digest,
-        arguments_digest=call.arguments_digest,
+        arguments_digest=digest([call.arguments_digest, answers]) if answers else call.arguments_digest,
         principal=call.principal,
         tenant=None,
         policy_version=policy_version,

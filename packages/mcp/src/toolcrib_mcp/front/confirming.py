@@ -57,12 +57,18 @@ def can_be_asked(caller: Caller) -> bool:
 
 
 def question(
-    pending: PendingApproval, arguments: Mapping[str, Any], *, choices: Sequence[Decision] = ONLY_THIS_CALL
+    pending: PendingApproval,
+    arguments: Mapping[str, Any],
+    *,
+    beside: Mapping[str, Any] | None = None,
+    choices: Sequence[Decision] = ONLY_THIS_CALL,
 ) -> dict[str, Any]:
-    """The params of the elicitation. The client sent the arguments itself, so they are shown."""
+    """The params of the elicitation. The client sent the arguments, and what is `beside` them: both are shown."""
     lines = [pending.summary, f"Why you are asked: {pending.reason}."]
     if arguments:
         lines.append(f"Arguments: {_shown(arguments)}")
+    if beside:
+        lines.append(f"Sent with them: {_shown(beside)}")
     return {"message": "\n".join(lines), "requestedSchema": _form(choices)}
 
 
@@ -92,6 +98,7 @@ def input_required(
     pending: PendingApproval,
     arguments: Mapping[str, Any],
     *,
+    beside: Mapping[str, Any] | None = None,
     choices: Sequence[Decision] = ONLY_THIS_CALL,
     prefix: str = "",
 ) -> dict[str, Any]:
@@ -100,7 +107,10 @@ def input_required(
     The state is the question itself. It is sealed, so that nobody can change it, and gives no right by itself. Where
     states of others come back on the same way, `prefix` tells it apart.
     """
-    asked = {"method": ELICIT, "params": {"mode": "form", **question(pending, arguments, choices=choices)}}
+    asked = {
+        "method": ELICIT,
+        "params": {"mode": "form", **question(pending, arguments, beside=beside, choices=choices)},
+    }
     return {
         "resultType": "input_required",
         "inputRequests": {_QUESTION: asked},

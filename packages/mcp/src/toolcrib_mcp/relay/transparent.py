@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from toolcrib_core import ToolError, UnknownTool
 from toolcrib_core.wording import quoted
 from toolcrib_mcp.errors import RateLimited, ToolChanged
+from toolcrib_mcp.front.envelope import INVALID_PARAMS
 from toolcrib_mcp.front.feed import Feed
 from toolcrib_mcp.front.service import Request, ServerFace
 from toolcrib_mcp.proxy.results import failure
 from toolcrib_mcp.relay.failures import rpc_error
 from toolcrib_mcp.relay.relay import Relay
 from toolcrib_mcp.relay.tools import NamedTools, OwnTools
+from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.safeguards.call import GuardedCall
 from toolcrib_mcp.upstreams import ClientFace
 from toolcrib_runtime.clock import SYSTEM_CLOCK, Clock
@@ -127,10 +130,10 @@ class TransparentService:
 
         if self._checkpoint is None:
             return await send(request)
-        arguments = request.params.get("arguments")
+        request = _with_arguments(request)
         call = GuardedCall(
             tool=tool,
-            arguments=arguments if isinstance(arguments, Mapping) else {},
+            arguments=request.params.get("arguments", {}),
             request=request,
             risk=self._hub.server(tool.upstream).risk_of(tool),
             declared=self._hub.server(tool.upstream).declared_by(tool),
@@ -163,6 +166,16 @@ class TransparentService:
         if filtered and method == _LIST and isinstance(tools := result.get("tools"), list):
             return {**result, "tools": [tool for tool in tools if _admits(about, tool)]}
         return result
+
+
+def _with_arguments(request: Request) -> Request:
+    """A call with arguments as its server gets them; what is no object can be neither shown nor approved."""
+    arguments = request.params.get("arguments", {})
+    if isinstance(arguments, Mapping):
+        return request
+    if arguments is not None:
+        raise RpcError(INVALID_PARAMS, "`arguments` must be an object.")
+    return replace(request, params={name: value for name, value in request.params.items() if name != "arguments"})
 
 
 def _admits_all(settings: ServerSettings) -> bool:

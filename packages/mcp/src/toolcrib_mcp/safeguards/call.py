@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 RiskCheck: TypeAlias = "Callable[[str, RiskClass], None]"
 """Raises `NotPermitted` for a tool, by its id, whose risk is too high for where the call came through."""
 
+_CALL: Final = "tools/call"
+_NOT_BESIDE: Final = frozenset({"name", "arguments", "_meta", "requestState", "inputResponses"})
+
 LOCAL: Final = "local"
 """Who a client is that nobody asked: the user of this machine."""
 
@@ -58,10 +61,17 @@ class GuardedCall:
         return self.request.caller.principal or LOCAL
 
     @cached_property
+    def beside(self) -> Mapping[str, Any]:
+        """What else of its params the server acts on, such as `task`; metadata and answers to questions left aside."""
+        if self.request.method != _CALL:
+            return {}  # all params of another request are its arguments
+        return {name: value for name, value in self.request.params.items() if name not in _NOT_BESIDE}
+
+    @cached_property
     def arguments_digest(self) -> str:
-        """SHA-256 of the arguments, in hex.
+        """SHA-256 of the arguments and of what goes beside them, in hex.
 
         Raises:
             NotJson: They are no JSON that has one form only.
         """
-        return digest(self.arguments)
+        return digest([self.arguments, self.beside]) if self.beside else digest(self.arguments)
