@@ -39,6 +39,7 @@ _PENDING: dict[str, str | None] = {
     "K20": None,
     "K18": None,
     "K6": None,
+    "K11": None,
 }
 
 

@@ -90,11 +90,11 @@ async def guarded(
         connects = {name: each.connect for name, each in servers.items()}
         async with Hub(config, upstreams=connects, pins=safeguards.pins) as hub:
             await hub.start(timeout=10)
-            async with aclosing(await _service(mode, hub, state, safeguards)) as service:
+            async with aclosing(await service_of(mode, hub, state, safeguards)) as service:
                 yield Guarded(mode=mode, service=service, hub=hub, safeguards=safeguards, servers=servers)
 
 
-async def _service(mode: str, hub: Hub, state: Path, safeguards: Safeguards) -> Any:
+async def service_of(mode: str, hub: Hub, state: Path, safeguards: Safeguards) -> Any:
     if mode == "gateway":
         return await open_gateway_service(hub, state_dir=state, safeguards=safeguards)
     if mode == "proxy":

@@ -26,6 +26,7 @@ from toolcrib_mcp.hub.servers import LIVE_SETTINGS, ConfigChange, HubServer, ser
 from toolcrib_mcp.hub.status import HubStatus
 from toolcrib_mcp.hub.voices import Voice, Voices
 from toolcrib_mcp.hub.watching import ResourceWatch
+from toolcrib_mcp.redaction import ResultRedactor, configured_secrets
 from toolcrib_mcp.rpc import OnNotification, OnRequest
 from toolcrib_mcp.upstreams import (
     ClientFace,
@@ -94,11 +95,13 @@ class Hub:
         self.solo = solo
         self._solo_conversation: str | None = None
         self._news = ListNews(self.feed, clock=clock)
+        self._redactor = ResultRedactor(configured_secrets(config.enabled))
         self._keeper = CatalogKeeper(
             self.servers,
             on_changed=lambda: self._news.add(ListKind.TOOLS),
             whole=config.settings.mode == "transparent",
             pins=pins,
+            redactor=self._redactor,
         )
         self._private = PrivateLines(
             open_upstream=self._open,
@@ -107,6 +110,7 @@ class Hub:
             feed=self.feed,
             limits=limits,
             clock=clock,
+            redactor=self._redactor,
             solo=solo,
         )
         self._undialled = set(self.servers)
@@ -118,7 +122,9 @@ class Hub:
             on_changed=self._news.add,
             on_failed=lambda name: self._keeper.take(name, ()),
         )
-        self._manifest = None if manifest is None else ManifestFile(manifest, self.servers, clock=clock)
+        self._manifest = (
+            None if manifest is None else ManifestFile(manifest, self.servers, redactor=self._redactor, clock=clock)
+        )
         self._loading: asyncio.Task[None] | None = None
 
     @property
@@ -173,6 +179,7 @@ class Hub:
         live = {name: getattr(config.settings, name) for name in LIVE_SETTINGS}
         config = replace(config, settings=self.config.settings.model_copy(update=live))
         servers = servers_of(config, self._brought)
+        self._redactor.add(*configured_secrets(config.enabled))
         change = self._served.reconfigure(servers)
         # Nothing was awaited: every request sees the one configuration or the other.
         self.config, self.servers = config, MappingProxyType(servers)
@@ -334,7 +341,7 @@ class Hub:
             if self._served.by_name.get(server.name) is served:
                 self._keeper.take(server.name, listing.items)
                 if self._manifest is not None:
-                    self._manifest.note(server.name, listing.items, served.upstream.known_agreement)
+                    self._manifest.note(server.name, self._keeper.listed[server.name], served.upstream.known_agreement)
 
         hooks = UpstreamHooks(
             on_tools=on_tools,
@@ -343,7 +350,7 @@ class Hub:
             on_notification=lambda method, params: self._told(served, method, params),
             on_dialled=lambda: self._note_dialled(server.name),
             is_needed=lambda: watch.is_told,
-            confirm=lambda params: self._confirm(server.name, params.get("name")),
+            confirm=lambda params: self._keeper.confirm(server.name, params.get("name")),
         )
         served = ServedServer.of(
             server,
@@ -354,17 +361,6 @@ class Hub:
             clock=self._clock,
         )
         return served
-
-    async def _confirm(self, server: str, tool: object) -> None:
-        """See to it that a tool which was known from before the server's start is still trusted as it lists it now.
-
-        Raises:
-            ToolChanged: It is withheld now.
-        """
-        await self._keeper.settled(server)
-        withheld = self.catalog.snapshot().withheld_tool(server, tool) if isinstance(tool, str) else None
-        if withheld is not None:
-            raise withheld.refusal(withheld.name)
 
     def _open(
         self,
@@ -393,6 +389,7 @@ class Hub:
         if served.watch.take(method, params) or not self.solo:
             return
         if not await served.voices.tell(method, params) and self._solo_conversation is not None:
+            params = self._redactor.redact(params, server=served.about.name).result
             self.feed.publish(Notice(method=method, params=params, to=frozenset({self._solo_conversation})))
 
     async def _era_of(self, server: str) -> Era:

@@ -14,6 +14,7 @@ from toolcrib_mcp.hub.servers import HubServer
 
 if TYPE_CHECKING:
     from toolcrib_mcp.pins.book import PinBook
+    from toolcrib_mcp.redaction import ResultRedactor
 
 # Reading is computing: more threads would only take turns.
 _THREADS: Final = 2
@@ -33,7 +34,8 @@ class CatalogKeeper:
 
     A list that comes while an older one of the same server waits takes its place. `on_changed` is called on the loop
     when what clients see has changed: their cards, or with `whole` anything that a server lists. With `pins` only those
-    tools are put there that are what was trusted, and none before it is known what was.
+    tools are put there that are what was trusted, and none before it is known what was. The `redactor` takes the
+    secrets of the configuration out of what servers list before anything of it is compared, served or kept.
     """
 
     def __init__(
@@ -43,8 +45,10 @@ class CatalogKeeper:
         on_changed: Callable[[], object],
         whole: bool = False,
         pins: PinBook | asyncio.Future[PinBook | None] | None = None,
+        redactor: ResultRedactor | None = None,
     ) -> None:
         self.catalog = Catalog()
+        self._redactor = redactor
         self.listed: dict[str, tuple[Any, ...]] = {}
         """By server: all that it listed last, served or not."""
         self._servers = servers
@@ -62,6 +66,8 @@ class CatalogKeeper:
     def take(self, server: str, tools: Iterable[Any], *, is_news: bool = True) -> None:
         """Let these be the tools of a server; they are in the catalogue once it has `settled`."""
         before, listed = self.listed.get(server), tuple(tools)
+        if self._redactor is not None:
+            listed = tuple(self._redactor.redact_definitions({"tools": listed}, server=server)["tools"])
         self.listed[server] = listed
         if before == listed:
             return
@@ -89,6 +95,17 @@ class CatalogKeeper:
         """Wait until all that a server has listed so far is in the catalogue."""
         while (task := self._tasks.get(server)) is not None:
             await asyncio.wait([task])
+
+    async def confirm(self, server: str, tool: object) -> None:
+        """See to it that a tool which was known from before the server's start is still trusted as it lists it now.
+
+        Raises:
+            ToolChanged: It is withheld now.
+        """
+        await self.settled(server)
+        withheld = self.catalog.snapshot().withheld_tool(server, tool) if isinstance(tool, str) else None
+        if withheld is not None:
+            raise withheld.refusal(withheld.name)
 
     def denied(self, server: str) -> int:
         """How many tools of a server the operator does not let in."""

@@ -13,7 +13,7 @@ import logging
 import os
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ import orjson
 
 from toolcrib_core import CatalogError
 from toolcrib_mcp.hub.servers import HubServer
+from toolcrib_mcp.redaction import ResultRedactor
 from toolcrib_mcp.upstreams import Agreement, Era
 from toolcrib_runtime.clock import Clock, Timer
 
@@ -45,10 +46,11 @@ class KnownServer:
 class ManifestFile:
     """Reads the file once, and writes it anew after changes, in a thread; no fault of the file is anybody else's."""
 
-    def __init__(self, path: Path, servers: Mapping[str, HubServer], *, clock: Clock) -> None:
+    def __init__(self, path: Path, servers: Mapping[str, HubServer], *, redactor: ResultRedactor, clock: Clock) -> None:
         self.problem: str | None = None
         self._path = path
         self._fingerprints = _fingerprints(servers)
+        self._redactor = redactor
         self._clock = clock
         self._known: dict[str, KnownServer] = {}
         self._is_stale = False
@@ -77,7 +79,7 @@ class ManifestFile:
 
     def note(self, server: str, tools: Iterable[Any], agreement: Agreement | None) -> None:
         """Have what a server said written down, soon; one that is no configured server is not."""
-        known = KnownServer(tools=tuple(tools), agreement=agreement)
+        known = KnownServer(tools=tuple(tools), agreement=self._without_secrets(server, agreement))
         if server not in self._fingerprints or self._known.get(server) == known:
             return
         self._known[server] = known
@@ -93,6 +95,12 @@ class ManifestFile:
             self._begin()
         while self._writing is not None:
             await asyncio.wait([self._writing])
+
+    def _without_secrets(self, server: str, agreement: Agreement | None) -> Agreement | None:
+        if agreement is None:
+            return None
+        said = {name: getattr(agreement, name) for name in ("capabilities", "server_info", "instructions")}
+        return replace(agreement, **self._redactor.redact_definitions(said, server=server))
 
     def _begin(self) -> None:
         self._timer = None

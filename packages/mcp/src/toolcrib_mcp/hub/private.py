@@ -17,6 +17,7 @@ from toolcrib_mcp.hub.lines import Hear, Line, Lines
 from toolcrib_mcp.hub.places import Places
 from toolcrib_mcp.hub.servers import HubServer
 from toolcrib_mcp.hub.voices import Voice
+from toolcrib_mcp.redaction import ResultRedactor
 from toolcrib_mcp.rpc import RpcError
 from toolcrib_mcp.upstreams import ClientFace, Era, Upstream, UpstreamHooks, UpstreamSettings
 from toolcrib_runtime.clock import Clock
@@ -60,8 +61,10 @@ class PrivateLines:
         feed: Feed,
         limits: HubLimits,
         clock: Clock,
+        redactor: ResultRedactor,
         solo: bool = False,
     ) -> None:
+        self._redactor = redactor
         self._solo = solo
         self.lines = Lines(limit=limits.max_private)
         self._open_upstream = open_upstream
@@ -117,6 +120,7 @@ class PrivateLines:
         key = _key("conversation", server, offered, conversation)
 
         def hear(method: str, params: dict[str, Any]) -> None:
+            params = self._redactor.redact(params, server=server.name).result
             self._feed.publish(Notice(method=method, params=params, to=frozenset({conversation})))
 
         return self.lines.find(key) or self._open(key, server, offered, era=Era.HANDSHAKE, hear=hear)

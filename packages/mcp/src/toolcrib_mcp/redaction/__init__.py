@@ -1,8 +1,9 @@
 """Taking secrets out of what servers answer, before anybody reads, keeps or logs it.
 
-What is promised. Out of every result and every error of a call that passes the safeguards are taken, wherever they
-stand in its texts (of any kind of content, known or not; keys of objects; `_meta`; addresses; the message and the data
-of an error):
+What is promised. Out of every result and every error of a tool, a resource, a prompt or a completion, out of what
+servers list and say of themselves, and out of the logs, notices of progress and questions that they send are taken,
+wherever they stand in the texts (of any kind of content, known or not; keys of objects; `_meta`; addresses; the message
+and the data of an error):
 
 - the secrets of this configuration: what stands under `env` and `headers`, in arguments and in URLs, in the plain and
   in the usual encodings (JSON, Python, URL, hexadecimal, base64, also inside longer base64). `configured_secrets` says
@@ -16,8 +17,8 @@ that stands there in plain is found.
 
 What is not promised. A secret that was cut in two by its server (over two contents, two calls or two progress notices),
 written as a number, or in an encoding that is not in the list, comes through: this stops accidents, and no server that
-wants to give a secret away. Only what passes the safeguards is searched: texts that a server lists (descriptions,
-prompts) and what it sends unasked are not.
+wants to give a secret away. Out of what servers list only the secrets of the configuration are taken: an example of a
+secret in a description is none.
 """
 
 from __future__ import annotations

@@ -59,6 +59,19 @@ class ResultRedactor:
         """The result of a server without secrets; the result that was given is never changed."""
         return self._redacted(result, _encoded(result), server)
 
+    def redact_definitions(self, said: dict[str, Any], *, server: str) -> dict[str, Any]:
+        """What a server lists or says of itself, without the secrets that are known: what looks like one may stay."""
+        encoded = _encoded(said)
+        found = self._needles.every() if encoded.escaped else self._needles.within(encoded.data)
+        if not found and not has_encoded(encoded.data):
+            return said
+        copy: dict[str, Any] = _decoded(encoded.data)
+        taken = redact_in_place(copy, found=found, needles=self._needles, known_formats=False)
+        if not taken:
+            return said
+        _LOG.info("%s taken out of what the server %s says of itself", count(taken, "secret"), quoted(server))
+        return copy
+
     async def redact_off_loop(self, result: dict[str, Any], *, server: str) -> Redacted:
         """As `redact`, with the work on a large result in a thread."""
         encoded = _encoded(result)

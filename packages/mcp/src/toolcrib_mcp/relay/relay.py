@@ -13,6 +13,7 @@ from toolcrib_mcp.front.feed import LIST_CHANGED, Notice
 from toolcrib_mcp.front.service import Request
 from toolcrib_mcp.relay.faces import instructions_of, merged_capabilities, own_capabilities
 from toolcrib_mcp.relay.failures import rpc_error
+from toolcrib_mcp.relay.hiding import Hiding
 from toolcrib_mcp.relay.merging import merged
 from toolcrib_mcp.relay.pages import Pages
 from toolcrib_mcp.relay.passing import Passing
@@ -39,13 +40,14 @@ class Relay:
 
     With one server, names, URIs, lists and cursors are the server's own. With several, prompts are called
     `namespace__name`, and lists are merged. With a `checkpoint`, what reads a resource, a prompt or a completion passes
-    it. Close it before the hub.
+    it, and its redactor takes secrets out of all that servers list, log and ask. Close it before the hub.
     """
 
     def __init__(self, hub: HubView, *, checkpoint: Checkpoint | None = None, clock: Clock = SYSTEM_CLOCK) -> None:
         self.reach = Reach(hub)
         self.pages = Pages()
         self._screen = ListScreen()
+        self._hiding = Hiding(None if checkpoint is None else checkpoint.redactor)
         self._hub = hub
         self._checkpoint = checkpoint
         self._passing = Passing(hub, clock=clock)
@@ -90,14 +92,20 @@ class Relay:
         """
         if method not in PASSED:
             raise RpcError(METHOD_NOT_FOUND, "Method not found")
-        if self._checkpoint is None or method not in GUARDED:
-            return await self._passing.call(server, method, params, request)
+        hidden = self._hiding.request(request, server=server)
+        if self._checkpoint is not None and method in GUARDED:
 
-        async def send(onward: Request) -> dict[str, Any]:
-            return await self._passing.call(server, method, onward.params, onward)
+            async def send(onward: Request) -> dict[str, Any]:
+                return await self._passing.call(server, method, onward.params, onward)
 
-        guarded = guarded_request(self._hub.server(server), replace(request, params=params))
-        return await self._checkpoint.run(guarded, send)
+            guarded = guarded_request(self._hub.server(server), replace(hidden, params=params))
+            return await self._checkpoint.run(guarded, send)
+        try:
+            result = await self._passing.call(server, method, params, hidden)
+        except (ToolError, RpcError) as failure:
+            self._hiding.failure(method, failure, server=server)
+            raise
+        return self._hiding.result(method, result, server=server)
 
     async def answer(self, request: Request) -> dict[str, Any]:
         """The result of any request about resources, prompts or completion.
@@ -145,8 +153,10 @@ class Relay:
             GatewayError: There is one server, and it cannot be started.
         """
         if (only := self.only) is not None:
-            return self._screen.instructions((await self.reach.agreement(only)).instructions)
-        return self._screen.instructions(instructions_of(await self.reach.all(within=GREETED_WITHIN)))
+            said = (await self.reach.agreement(only)).instructions
+        else:
+            said = instructions_of(await self.reach.all(within=GREETED_WITHIN))
+        return self._screen.instructions(self._hiding.text(said))
 
     async def subscribe(self, listener: str, uri: str) -> None:
         """Have a notice published `to` the listener whenever the resource has changed.
@@ -156,7 +166,11 @@ class Relay:
         """
 
         async def ask(server: str) -> None:
-            await self._hub.subscribe(listener, server, uri)
+            try:
+                await self._hub.subscribe(listener, server, uri)
+            except (ToolError, RpcError) as failure:
+                self._hiding.failure("resources/subscribe", failure, server=server)
+                raise
 
         try:
             if (only := self.only) is None:
@@ -202,12 +216,18 @@ class Relay:
     async def _list(self, kind: ListKind, cursor: object) -> dict[str, Any]:
         age = self._routes.age
         found = await merged(self._hub, self.reach, kind)
+        for server, failure in found.failures.items():
+            self._hiding.failure(kind.method, failure, server=server)
         found.check()
+        if kind is ListKind.RESOURCES:
+            # By their own addresses, also where those that clients see have something taken out.
+            self._routes.take(found, age=age)
+        hidden = {name: tuple(self._hiding.items([*each], server=name)) for name, each in found.by_server.items()}
+        found = replace(found, by_server=hidden)
         items, meta = [item for each in found.by_server.values() for item in each], found.meta
         if kind is ListKind.PROMPTS:
             items = [self._prompts.outward(server, item) for server, each in found.by_server.items() for item in each]
         elif kind is ListKind.RESOURCES:
-            self._routes.take(found, age=age)
             items, shadowed = once(found)
             meta |= {META_SHADOWED: shadowed} if shadowed else {}
         return self.pages.first(kind.value, items, meta=meta, cursor=cursor)
