@@ -124,7 +124,10 @@ class GuardedRuntime(ProxyRuntime):
     idempotent: IdempotentCalls
     policy = POLICY
 
-    async def call(self, tool: HydrationResult, arguments: Mapping[str, Any], *, request: Request) -> dict[str, Any]:
+    async def call(
+        self, tool: HydrationResult, arguments: Mapping[str, Any], *, request: Request, validate: Any, check: Any = None
+    ) -> dict[str, Any]:
+        validate()
         call = GuardedCall(tool=tool, arguments=arguments, request=request, risk=self.risk_of(tool))
         onward = request
 
@@ -137,7 +140,9 @@ class GuardedRuntime(ProxyRuntime):
             return None
 
         async def send() -> dict[str, Any]:
-            return await super(GuardedRuntime, self).call(tool, arguments, request=onward)
+            return await super(GuardedRuntime, self).call(
+                tool, arguments, request=onward, validate=validate, check=check
+            )
 
         result = await self.idempotent.run(call, send, first=first)
         await self.desk.note_question(call, result)

@@ -69,9 +69,10 @@ class Executor:
     async def _called(
         self, tool: HydrationResult, args: Mapping[str, Any], request: Request, check: RiskCheck | None
     ) -> ExecuteResult:
-        resolved = await resolve_references(args, shelf=self._shelf, caller=request.caller)
-        arguments = _validated(tool, resolved)
-        result = await self._runtime.call(tool, arguments, request=request, check=check)
+        arguments = await resolve_references(args, shelf=self._shelf, caller=request.caller)
+        result = await self._runtime.call(
+            tool, arguments, request=request, validate=lambda: _validate(tool, arguments), check=check
+        )
         risk = self._runtime.risk_of(tool)
         return await self._screen.screened(
             result,
@@ -117,9 +118,9 @@ def _replaced(error: UnknownVersion) -> UnknownVersion:
     return error
 
 
-def _validated(tool: HydrationResult, args: Mapping[str, Any]) -> dict[str, Any]:
+def _validate(tool: HydrationResult, args: Mapping[str, Any]) -> None:
     try:
-        return validate_arguments(tool.definition, args)
+        validate_arguments(tool.definition, args)
     except ArgumentError as error:
         raise _explained(error, tool) from None
 

@@ -27,7 +27,7 @@ from toolcrib_mcp.proxy.outcomes import judged
 from toolcrib_mcp.proxy.results import in_words_of_caller, is_for_client, refused_by_server
 from toolcrib_mcp.proxy.stripping import NameForm, StrippedList, Stripper
 from toolcrib_mcp.rpc import RpcError
-from toolcrib_mcp.safeguards.call import GuardedCall, RiskCheck
+from toolcrib_mcp.safeguards.call import GuardedCall, RiskCheck, Validate
 
 if TYPE_CHECKING:
     from toolcrib_core import Embedder
@@ -185,7 +185,8 @@ class ProxyRuntime:
         tool = await self.find(tool_id)
         await self.note_used(tool, caller=request.caller)
         try:
-            return await self.call(tool, _validated(tool, {} if args is None else args), request=request)
+            arguments = {} if args is None else args
+            return await self.call(tool, arguments, request=request, validate=lambda: _validate(tool, arguments))
         except ToolError as error:
             raise in_words_of_caller(error, tool, tool_id) from None
 
@@ -195,11 +196,13 @@ class ProxyRuntime:
         arguments: Mapping[str, Any],
         *,
         request: Request,
+        validate: Validate,
         check: RiskCheck | None = None,
     ) -> dict[str, Any]:
-        """Call a tool with arguments that were found to be valid, and give its result as its server sent it.
+        """Call a tool, and give its result as its server sent it.
 
-        `check` is asked first whether a tool of its risk may be called in this way.
+        `check` is asked first whether a tool of its risk may be called in this way. The arguments are validated by
+        `validate` once it is known that the call is not denied: that may take long.
 
         Raises:
             ToolError: As `execute`, and what the checkpoint refuses.
@@ -212,10 +215,12 @@ class ProxyRuntime:
             risk=self.risk_of(tool),
             declared=self.hub.server(tool.upstream).declared_by(tool),
             flags=self.hub.catalog.snapshot().flags_of(tool.tool_id),
+            validate=validate,
             check=check,
         )
         if self._checkpoint is None:
             call.check_risk()
+            validate()
             return await self._send(tool, arguments, request)
         return await self._checkpoint.run(call, lambda onward: self._send(tool, arguments, onward))
 
@@ -255,9 +260,9 @@ def _relay_of(hub: HubView, checkpoint: Checkpoint | None) -> Relay:
     return Relay(hub, checkpoint=checkpoint)
 
 
-def _validated(tool: HydrationResult, args: Mapping[str, Any]) -> dict[str, Any]:
+def _validate(tool: HydrationResult, args: Mapping[str, Any]) -> None:
     try:
-        return validate_arguments(tool.definition, args)
+        validate_arguments(tool.definition, args)
     except ArgumentError as error:
         error.hint = " ".join(filter(None, (error.hint, f"`{HYDRATE}` shows the schema.")))
         raise

@@ -20,8 +20,8 @@ _LIST = "/list"
 class Hiding:
     """Takes secrets out of what a relay passes on; without a `redactor` it changes nothing.
 
-    What tools, resources, prompts and completions answer passes the checkpoint, which counts what it takes out. Of what servers list only the secrets of
-    the configuration are taken: an example of a secret in a description is none.
+    What tools, resources, prompts and completions answer passes the checkpoint, which counts what it takes out. Of what
+    servers list only the secrets of the configuration are taken: an example of a secret in a description is none.
     """
 
     def __init__(self, redactor: ResultRedactor | None) -> None:

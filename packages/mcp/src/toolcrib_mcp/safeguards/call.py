@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from toolcrib_mcp.front.service import Request
     from toolcrib_mcp.policy.risks import RiskClass
 
+Validate: TypeAlias = "Callable[[], object]"
+"""Raises `ArgumentError` for arguments that do not satisfy the schema of the tool."""
+
 RiskCheck: TypeAlias = "Callable[[str, RiskClass], None]"
 """Raises `NotPermitted` for a tool, by its id, whose risk is too high for where the call came through."""
 
@@ -32,7 +35,7 @@ class GuardedCall:
 
     tool: HydrationResult
     arguments: Mapping[str, Any]
-    """As the server will get them: validated, with references to artifacts followed."""
+    """As the server will get them, with references to artifacts followed."""
     request: Request
     risk: ToolRisk
     """What the tool may do, as the operator sees it."""
@@ -43,6 +46,8 @@ class GuardedCall:
     listed: bool = True
     """Whether its server lists the tool; only the transparent proxy passes on what is not listed, and nothing of that
     can be pinned."""
+    validate: Validate | None = None
+    """Validates the arguments, which may take long: only for a call that is not denied."""
     check: RiskCheck | None = None
     """What the tool that it came through has to say about it."""
 

@@ -33,8 +33,9 @@ Proceed: TypeAlias = Callable[[Request], Awaitable[dict[str, Any]]]
 class Checkpoint:
     """Lets a call pass, or says why not; either way it is written down.
 
-    In this order: the tool is still the one that was pinned; the policy; limits; a result that an earlier call with the
-    same key gave; an approval, where the policy asks for one; budgets. What is missing here is not checked.
+    In this order: the tool is still the one that was pinned; the policy; the arguments are valid; limits; a result that
+    an earlier call with the same key gave; an approval, where the policy asks for one; budgets. What is missing here is
+    not checked.
     """
 
     policy: PolicySource
@@ -84,6 +85,8 @@ class Checkpoint:
         judgement = notes.judgement = policy.judge(subject)
         if judgement.decision == "deny":
             raise _denied(call, judgement)
+        if call.validate is not None:
+            call.validate()
         if self.limits is not None:
             self.limits.take(call)
         asks = judgement.decision == "ask"
