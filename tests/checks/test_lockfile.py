@@ -37,7 +37,7 @@ def test_a_fresh_resolution_is_what_is_committed(manifest: Path) -> None:
 def test_a_version_that_was_edited_by_hand_is_found(manifest: Path) -> None:
     lock = manifest / LOCK_NAME
     text = lock.read_text("utf-8")
-    lock.write_text(text.replace("pydantic==", "pydantic==9", 1), "utf-8")
+    lock.write_text(text.replace("\npydantic==", "\npydantic==9", 1), "utf-8")
 
     found = differences(manifest)
 

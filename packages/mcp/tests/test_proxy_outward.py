@@ -8,6 +8,7 @@ import toolcrib_mcp.errors as mcp_errors
 import toolcrib_runtime.errors as runtime_errors
 from toolcrib_core import (
     InvalidArguments,
+    InvalidOutput,
     ToolError,
     ToolErrorCategory,
     UnknownTool,
@@ -134,7 +135,7 @@ def test_an_error_whose_contract_has_codes_keeps_them_and_is_no_failure_of_a_ser
 
 
 def test_a_result_that_breaks_its_schema_is_the_servers_fault_not_the_callers():
-    with pytest.raises(InvalidArguments) as caught:
+    with pytest.raises(InvalidOutput) as caught:
         validate_value({"type": "object"}, 3, what="output")
 
     assert outward_code(caught.value) == "UPSTREAM_ERROR"
