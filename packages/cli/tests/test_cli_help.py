@@ -16,7 +16,7 @@ from toolcrib_cli.app import app
 from toolcrib_cli.groups import GROUPS
 
 # These serve, show something to people, or write JSON anyway.
-WITHOUT_DATA = {"serve", "demo", "pack serve", "toolpack new", "toolpack schema"}
+WITHOUT_DATA = {"audit anchor", "serve", "demo", "pack serve", "toolpack new", "toolpack schema"}
 
 
 def _commands(group: TyperGroup, before: str = "") -> Iterator[str]:
